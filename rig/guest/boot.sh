@@ -1,0 +1,209 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# rig/guest/boot.sh -k KERNEL -o OUTDIR [-t SECONDS] [-m MEM] [-c NCPUS]
+#	[-a EXCEPTION,...] [-v | -i] -- COMMAND [ARG...]
+#
+# Boot a UML kernel whose PID 1 (init.c) runs COMMAND and judges the kernel
+# afterwards.  Silent, and 0, where the verdict is "pass"; otherwise one line
+# for each reason.
+#	-t	deadline for everything together (default 300)
+#	-a	kernel-log exceptions that COMMAND needs, by name (klog.c)
+#	-v	COMMAND's output on stdout as well
+#	-i	COMMAND on this terminal, without a deadline
+# In OUTDIR: verdict.json output.log dmesg.log console.log, and with faults
+# kmemleak.txt ref_tracker.txt.
+
+. "$(dirname "$0")/../lib.sh"
+
+usage="usage: rig/guest/boot.sh -k KERNEL -o OUTDIR [-t SECONDS] [-m MEM] \
+[-c NCPUS] [-a EXCEPTION,...] [-v | -i] -- COMMAND [ARG...]"
+
+kernel='' out='' deadline=300 mem=1G ncpus=2 allow='' tty=''
+while getopts k:o:t:m:c:a:vi option; do
+	case $option in
+	k)	kernel=$OPTARG ;;
+	o)	out=$OPTARG ;;
+	t)	deadline=$OPTARG ;;
+	m)	mem=$OPTARG ;;
+	c)	ncpus=$OPTARG ;;
+	a)	allow=$OPTARG ;;
+	v)	tty=copy ;;
+	i)	tty=own ;;
+	*)	die "$usage" ;;
+	esac
+done
+shift $((OPTIND - 1))
+[ -n "$kernel" ] && [ -n "$out" ] && [ $# -gt 0 ] || die "$usage"
+[ -x "$kernel" ] || die "no kernel at $kernel"
+case $deadline in
+''|*[!0-9]*) die "the deadline is no number of seconds: $deadline" ;;
+esac
+[ "$tty" != own ] || [ -t 0 ] || die "-i needs a terminal"
+
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+tools=$("$RIG/root.sh" path)
+[ -e "$tools/.complete" ] || die "no tool root yet: run make root"
+
+# --- the guest's PID 1 ------------------------------------------------------
+
+initramfs=$BUILD/guest/initramfs.cpio
+klog_check=$BUILD/guest/klog-check
+
+stale() {
+	[ -e "$initramfs" ] && [ -e "$klog_check" ] || return 0
+	for source in "$RIG"/guest/*.[ch] "$RIG/guest/boot.sh"; do
+		[ ! "$source" -nt "$initramfs" ] || return 0
+	done
+	return 1
+}
+
+# shellcheck disable=SC2016 # expanded by the shell in the tool root
+build_init() {
+	mkdir -p "$BUILD/guest"
+	exec 9>"$BUILD/guest/lock"
+	flock 9
+	! stale || "$RIG/in-root" sh -euc '
+		cd build/guest
+		cc="gcc -std=gnu11 -O2 -Wall -Wextra -Werror -static"
+		src=/ovpn/rig/guest
+		rm -rf new
+		mkdir new
+		$cc -s -o new/init $src/init.c $src/judge.c $src/klog.c
+		$cc -s -o new/klog-check $src/klog-check.c $src/klog.c
+		cd new
+		echo init | cpio --quiet -o -H newc -R 0:0 > initramfs.cpio
+		mv klog-check initramfs.cpio ..
+		cd ..
+		rm -r new
+	' 9>&- >&2 || die "the guest's PID 1 does not build"
+	exec 9>&-
+}
+! stale || build_init
+
+# --- what this host must allow ----------------------------------------------
+
+# UML maps its memory from a file there; a disk would be written to
+TMPDIR=${UML_TMPDIR:-/dev/shm}
+export TMPDIR
+case $mem in
+*[!0-9]*[!GM]|*[!0-9GM]*|[GM]*) die "not a size of memory: $mem" ;;
+*G)	mib=$((${mem%G} * 1024)) ;;
+*M)	mib=${mem%M} ;;
+*)	die "the memory needs a unit, G or M: $mem" ;;
+esac
+free=$(df -Pk "$TMPDIR" 2>/dev/null | awk 'NR == 2 { print int($4 / 1024) }')
+[ -n "$free" ] || die "this host refuses UML: it has no $TMPDIR"
+[ "$free" -ge "$mib" ] || die "this host refuses UML: $TMPDIR has $free MiB" \
+	"free, the guest needs $mib"
+
+# --- boot -------------------------------------------------------------------
+
+# encode WORD: for the kernel's command line, where blanks and quotes matter
+encode() {
+	printf %s "$1" | od -An -v -tu1 | LC_ALL=C awk '
+	{
+		for (i = 1; i <= NF; i++) {
+			c = sprintf("%c", $i + 0)
+			if ($i < 128 && c ~ /[A-Za-z0-9_.:\/+@=-]/)
+				printf "%s", c
+			else
+				printf "%%%02x", $i
+		}
+	}'
+}
+
+run=
+for word; do
+	run=$run${run:+,}$(encode "$word")
+done
+set -- "tools=$(encode "$tools")" "checkout=$(encode "$TOP")" \
+	"out=$(encode "$out")" "term=$(encode "${TERM:-dumb}")" \
+	${tty:+"tty=$tty"} ${allow:+"allow=$allow"} "run=$run"
+line=$*
+[ ${#line} -lt 3500 ] ||
+	die "the command is too long (${#line} bytes encoded): use a script"
+
+# nothing in the folder may be taken for a result of this run
+rm -rf "$out/uml"
+rm -f "$out/verdict.json" "$out/verdict.json.tmp" "$out/output.log" \
+	"$out/dmesg.log" "$out/console.log" "$out/kmemleak.txt" \
+	"$out/ref_tracker.txt" "$out/late"
+
+uml='' watch='' saved=''
+[ "$tty" != own ] || saved=$(stty -g)
+
+end_guest() {
+	[ -z "$watch" ] || kill "$watch" 2>/dev/null || :
+	# the group: UML runs each of the guest's address spaces in a process
+	[ -z "$uml" ] || kill -KILL -- "-$uml" 2>/dev/null || :
+	[ -z "$saved" ] || stty "$saved"
+	rm -rf "$out/uml"
+}
+trap end_guest EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+con1=null
+[ -z "$tty" ] || con1=fd:3,fd:4
+exec 3<&0 4>&1
+setsid "$kernel" mem="$mem" ncpus="$ncpus" seccomp=on initrd="$initramfs" \
+	con=null con0=null,fd:1 con1=$con1 ssl=null \
+	umid=guest uml_dir="$out/uml/" \
+	panic=-1 printk.devkmsg=on random.trust_cpu=on \
+	-- "$@" >"$out/console.log" 2>&1 </dev/null &
+uml=$!
+exec 3<&- 4>&-
+
+if [ "$tty" != own ]; then
+	(
+		trap 'kill $nap; exit' TERM
+		sleep "$deadline" &
+		nap=$!
+		wait $nap
+		: > "$out/late"
+		kill -KILL -- "-$uml"
+	) >/dev/null 2>&1 &
+	watch=$!
+fi
+
+status=0
+wait "$uml" || status=$?
+
+# --- the verdict ------------------------------------------------------------
+
+fail() {
+	printf '%s\n' "$*"
+	failed=1
+}
+
+failed=0
+verdict=$out/verdict.json
+last_words=$(grep -v '^$' "$out/console.log" | tail -n 1)
+if [ -e "$out/late" ]; then
+	rm -f "$out/late" "$verdict"
+	fail "no verdict within $deadline s"
+elif [ -e "$verdict" ]; then
+	# PID 1 writes one reason a line
+	sed -n '/^\t"/ { s/^\t"//; s/",*$//; s/\\\(["\\]\)/\1/g; p; }' \
+		"$verdict" > "$out/reasons"
+	while read -r reason; do
+		fail "$reason"
+	done < "$out/reasons"
+	rm "$out/reasons"
+	[ "$status" = 0 ] || fail "the guest did not power off (status $status)"
+	[ "$(tail -n 1 "$verdict")" = "}" ] || fail "the verdict is cut off"
+	grep -q '^"verdict": "pass",$' "$verdict" || [ $failed = 1 ] ||
+		fail "the verdict is not \"pass\""
+	[ -s "$out/dmesg.log" ] || fail "the kernel log is empty"
+elif grep -q 'must be not mounted noexec' "$out/console.log"; then
+	fail "this host refuses UML: $TMPDIR is not executable"
+elif grep -q 'seccomp.*FAILED\|SECCOMP.*not' "$out/console.log"; then
+	fail "this host refuses UML: no seccomp filters for programs"
+else
+	fail "the guest died without a verdict (status $status):" \
+		"${last_words:-it said nothing}"
+	"$klog_check" ${allow:+"$allow"} < "$out/console.log" |
+		sed 's/^/kernel log: /'
+fi
+exit $failed

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The kernel-log checker: line by line in, first lines of splats out. */
+#ifndef KLOG_H
+#define KLOG_H
+
+#include <stdbool.h>
+
+/* printed by PID 1 when the kernel has booted and user space begins */
+#define KLOG_MARK	"guest: user space begins"
+
+#define KLOG_EXCEPTIONS	8
+
+struct klog {
+	/* called once for each splat with the line that names it */
+	void (*splat)(const char *line);
+	/* names of exceptions that this run asked for */
+	const char *allow;
+	bool userspace;
+	bool cut_here;
+	/* the report that the lines belong to, and how far it may go on */
+	enum { KLOG_NONE, KLOG_OPEN, KLOG_TRACED } phase;
+	int lines;
+	bool excused;
+	/* one more line that the excuse covers */
+	const char *also;
+	unsigned int used[KLOG_EXCEPTIONS];
+	/* a WARN was excused: the kernel's taint flag for it is, too */
+	bool warn_excused;
+	unsigned int splats;
+};
+
+void klog_line(struct klog *k, const char *line);
+void klog_end(struct klog *k);
+bool klog_known_exceptions(const char *names);
+
+#endif
