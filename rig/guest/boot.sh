@@ -33,7 +33,9 @@ while getopts k:o:t:m:c:a:vi option; do
 	esac
 done
 shift $((OPTIND - 1))
-[ -n "$kernel" ] && [ -n "$out" ] && [ $# -gt 0 ] || die "$usage"
+if [ -z "$kernel" ] || [ -z "$out" ] || [ $# = 0 ]; then
+	die "$usage"
+fi
 [ -x "$kernel" ] || die "no kernel at $kernel"
 case $deadline in
 ''|*[!0-9]*) die "the deadline is no number of seconds: $deadline" ;;
@@ -51,11 +53,8 @@ initramfs=$BUILD/guest/initramfs.cpio
 klog_check=$BUILD/guest/klog-check
 
 stale() {
-	[ -e "$initramfs" ] && [ -e "$klog_check" ] || return 0
-	for source in "$RIG"/guest/*.[ch] "$RIG/guest/boot.sh"; do
-		[ ! "$source" -nt "$initramfs" ] || return 0
-	done
-	return 1
+	[ ! -e "$initramfs" ] || [ ! -e "$klog_check" ] ||
+		[ -n "$(find "$RIG/guest" -newer "$initramfs")" ]
 }
 
 # shellcheck disable=SC2016 # expanded by the shell in the tool root
@@ -133,10 +132,16 @@ rm -f "$out/verdict.json" "$out/verdict.json.tmp" "$out/output.log" \
 uml='' watch='' saved=''
 [ "$tty" != own ] || saved=$(stty -g)
 
+# kill_guest: all of it, since UML runs each of the guest's address spaces in
+# a process of its own; fails where nothing is left, which is as good
+kill_guest() {
+	kill -s KILL -- "-$uml" 2>/dev/null || kill -s KILL "$uml" 2>/dev/null
+}
+
+# shellcheck disable=SC2317 # called by the traps
 end_guest() {
 	[ -z "$watch" ] || kill "$watch" 2>/dev/null || :
-	# the group: UML runs each of the guest's address spaces in a process
-	[ -z "$uml" ] || kill -KILL -- "-$uml" 2>/dev/null || :
+	[ -z "$uml" ] || kill_guest || :
 	[ -z "$saved" ] || stty "$saved"
 	rm -rf "$out/uml"
 }
@@ -162,13 +167,13 @@ if [ "$tty" != own ]; then
 		nap=$!
 		wait $nap
 		: > "$out/late"
-		kill -KILL -- "-$uml"
+		kill_guest
 	) >/dev/null 2>&1 &
 	watch=$!
 fi
 
 status=0
-wait "$uml" || status=$?
+wait "$uml" 2>/dev/null || status=$?
 
 # --- the verdict ------------------------------------------------------------
 
