@@ -57,9 +57,9 @@ mails() {
 		--diff-algorithm=histogram --abbrev=12 --base="$base" \
 		-o "$out/series/$1" "$2..$3"
 	[ "$letter" = --cover-letter ] || return 0
-	awk -v title="$title" -v letter="$work/letter" '
+	TITLE=$title awk -v letter="$work/letter" '
 		(at = index($0, "*** SUBJECT HERE ***")) {
-			print substr($0, 1, at - 1) title
+			print substr($0, 1, at - 1) ENVIRON["TITLE"]
 			next
 		}
 		$0 == "*** BLURB HERE ***" {

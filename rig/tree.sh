@@ -196,6 +196,7 @@ assemble() {
 			die "$path is a file of the base: it must not be in" \
 				"the repository"
 	done < "$work/owned"
+	: > "$work/added"
 	while read -r n name patch; do
 		sort -u "$work/$n.adds" > "$work/adds.sorted"
 		[ "$(wc -l < "$work/adds.sorted")" = \
@@ -212,8 +213,14 @@ assemble() {
 				die "$patch: a hunk creates $path: it belongs" \
 					"in the repository, with an Adds: line"
 		done < "$work/$n.new"
+		cat "$work/$n.adds" >> "$work/added"
+		while read -r path; do
+			grep -qxF "$path" "$work/base.paths" ||
+				grep -qxF "$path" "$work/added" ||
+				die "$patch: changes $path, which is neither" \
+					"in the base nor added before"
+		done < "$work/$n.paths"
 	done < "$work/queue"
-	cat "$work"/*.adds 2>/dev/null | sort -u > "$work/added"
 	while read -r path; do
 		grep -qxF "$path" "$work/added" ||
 			die "$path: no patch has a line Adds: $path"
@@ -241,9 +248,6 @@ assemble() {
 				"$work/$n.diff" 2> "$work/err" ||
 			explain "$patch" "$work/$n.diff" "$work/err" backwards
 	done < "$work/back"
-	left=$(git ls-files | head -n 1)
-	[ -z "$left" ] || die "$left is changed by a patch, but none adds it"
-
 	# forwards: the commits
 	rm -f "$GIT_INDEX_FILE"
 	sed 's/ \([^ ]*\) / \1\t/' "$work/base" |
