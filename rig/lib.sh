@@ -66,3 +66,13 @@ series_id() {
 			xargs -0r sha256sum
 	} | sha256sum | cut -c1-12)
 }
+
+# tree_snapshot: build/linux as it stands, uncommitted changes included, as a
+# git tree object
+tree_snapshot() {
+	index=$BUILD/index.$$
+	cp "$TREE/.git/index" "$index"
+	GIT_INDEX_FILE=$index git -C "$TREE" add -A
+	GIT_INDEX_FILE=$index git -C "$TREE" write-tree
+	rm -f "$index"
+}

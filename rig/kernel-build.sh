@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# rig/kernel-build.sh FLAVOUR JOBS OUT FRAGMENT...: the part of rig/kernel.sh
+# that runs in the tool root: configure, check the configuration, compile, and
+# leave kernel, configuration and modules in OUT.
+
+set -eu
+
+flavour=$1
+jobs=$2
+out=$3
+shift 3
+src=/ovpn/build/src
+obj=/ovpn/build/obj/$flavour
+log=$obj/build.log
+
+export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970'
+export KBUILD_BUILD_USER=rig KBUILD_BUILD_HOST=rig
+
+die() {
+	printf 'kernel: error: %s\n' "$*" >&2
+	exit 1
+}
+
+kmake() {
+	make -C "$src" O="$obj" ARCH=um CC="ccache gcc" "$@"
+}
+
+mkdir -p "$obj"
+: > "$log"
+for f; do
+	cat "/ovpn/rig/config/$f.config"
+done > "$obj/wanted"
+if ! cmp -s "$obj/wanted" "$obj/wanted.done"; then
+	rm -f "$obj/wanted.done"
+	kmake -s allnoconfig >> "$log" 2>&1
+	"$src/scripts/kconfig/merge_config.sh" -m -O "$obj" "$obj/.config" \
+		"$obj/wanted" >> "$log" 2>&1
+fi
+kmake -s olddefconfig >> "$log" 2>&1 ||
+	die "the configuration of $flavour failed, see $log"
+
+# an option that Kconfig dropped is a test that tests nothing
+if grep '^CONFIG_' "$obj/wanted" | sort -u | grep -vxFf "$obj/.config" \
+	> "$obj/lost"; then
+	# shellcheck disable=SC2046 # one line
+	die "options lost in $flavour:" $(cat "$obj/lost")
+fi
+cp "$obj/wanted" "$obj/wanted.done"
+
+# the last words of make are its errors; the steps become a line of progress
+{
+	kmake -j"$jobs" 2>> "$log" || touch "$obj/failed"
+} | awk -v flavour="$flavour" '
+	$1 ~ /^(CC|AS|LD|AR|MODPOST)$/ && ++n % 250 == 0 {
+		printf "kernel: %s: %d steps, at %s\n", flavour, n, $NF
+		fflush()
+	}' >&2
+if [ -e "$obj/failed" ]; then
+	rm -f "$obj/failed"
+	grep -E -m 5 'error|Error|undefined' "$log" >&2
+	die "compiling $flavour failed, see $log"
+fi
+
+cp "$obj/linux" "$obj/.config" "$out"
+mv "$out/.config" "$out/config"
+if grep -qx 'CONFIG_MODULES=y' "$obj/.config"; then
+	kmake -s INSTALL_MOD_PATH="$out" modules_install >> "$log" 2>&1 ||
+		die "installing the modules of $flavour failed, see $log"
+fi
