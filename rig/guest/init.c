@@ -214,6 +214,9 @@ static void write_file(const char *path, const char *text)
 
 static void build_root(void)
 {
+	char modules[256];
+	struct utsname uts;
+
 	mount_at("none", "/lower", "hostfs", MS_RDONLY, tools);
 	mount_at("tmpfs", "/upper", "tmpfs", 0, "mode=0755");
 	mkdir("/upper/files", 0755);
@@ -246,7 +249,9 @@ static void build_root(void)
 	link_to("/proc/self/fd/1", "/dev/stdout");
 	link_to("/proc/self/fd/2", "/dev/stderr");
 	/* scripts that load what is built in must not fail */
-	if (access("/proc/modules", F_OK))
+	uname(&uts);
+	snprintf(modules, sizeof(modules), "/lib/modules/%s", uts.release);
+	if (access(modules, F_OK))
 		link_to("/bin/true", "/usr/sbin/modprobe");
 	write_file("/etc/hosts", "127.0.0.1 localhost guest\n::1 localhost\n");
 	sethostname("guest", 5);

@@ -12,10 +12,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "guest.h"
@@ -105,6 +108,19 @@ static int count(const char *dir)
 	return n;
 }
 
+/*
+ * The kernel frees a dead namespace when the next one dies: make one die.  It
+ * is counted itself then, before the command as well as after it.
+ */
+static void flush_nets(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(unshare(CLONE_NEWNET) ? 1 : 0);
+	waitpid(pid, NULL, 0);
+}
+
 /* the cache keeps freed objects, and KASAN's quarantine does, until shrunk */
 static int count_nets(void)
 {
@@ -165,6 +181,7 @@ void judge_before(void)
 	/* only our own scans, so that a run does not depend on its length */
 	if (!access(KMEMLEAK, F_OK) && !write_to(KMEMLEAK, "scan=off"))
 		reason("kmemleak is disabled");
+	flush_nets();
 	take_stock(&before);
 }
 
@@ -218,7 +235,7 @@ static int leftovers(bool say)
 	if (now.nets > before.nets) {
 		n++;
 		if (say)
-			reason("left behind: %d network namespaces are alive",
+			reason("left behind: %d network namespaces without a name",
 			       now.nets - before.nets);
 	}
 	if (now.trackers > before.trackers) {
@@ -234,21 +251,32 @@ static int leftovers(bool say)
 
 void judge_leftovers(void)
 {
-	char *names[MAX_NAMES];
-	int i, n = list("/run/netns", names);
-	long long deadline = now_ms() + LEFTOVERS_MS;
+	long long deadline = now_ms() + LEFTOVERS_MS, flush = now_ms();
+	char *names[MAX_NAMES], path[512];
+	int i, n = list("/run/netns", names), wait = TICK_MS;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		reason("left behind: network namespace %s", names[i]);
+		/* what it holds is no news; what is left without it is */
+		snprintf(path, sizeof(path), "/run/netns/%s", names[i]);
+		umount2(path, MNT_DETACH);
+	}
 	unlist(names, n);
 
 	/*
 	 * Namespaces, their devices and ciphers are taken down by workers and
-	 * after grace periods, and nothing tells when the last is gone.  Those
-	 * with a name stay: no use in waiting for them.
+	 * after grace periods, and nothing tells when the last is gone.  How
+	 * long a namespace takes to die is not known either, and those that
+	 * die to flush must do it one at a time: leave them ever more time.
 	 */
-	while (!n && leftovers(false) && now_ms() < deadline)
+	while (leftovers(false) && now_ms() < deadline) {
+		if (now_ms() >= flush) {
+			flush_nets();
+			wait *= 2;
+			flush = now_ms() + wait;
+		}
 		pause_ms(TICK_MS);
+	}
 	leftovers(true);
 }
 

@@ -8,6 +8,8 @@
 /* how far below its first line a report's last one may be */
 #define REPORT_LINES	400
 #define EXCUSED_LINES	200
+/* how close together the lines are that name one and the same report */
+#define NAMED_LINES	8
 
 /*
  * Each line that has one of these in it is a splat, or a part of the one
@@ -77,6 +79,8 @@ static const char * const splats[] = {
 	"Invalid chan state",
 };
 
+/* the kernel quotes PID 1's arguments while it boots, whatever they are about */
+static const char command[] = " run=";
 static const char cut_here[] = "------------[ cut here ]------------";
 static const char backtrace[] = "stack backtrace:";
 static const char call_trace[] = "Call Trace:";
@@ -165,12 +169,14 @@ static void begin(struct klog *k, bool excused)
 	k->phase = KLOG_OPEN;
 	k->excused = excused;
 	k->also = NULL;
+	k->named = 0;
 	k->lines = excused ? EXCUSED_LINES : REPORT_LINES;
 }
 
 static void splat(struct klog *k, const char *line)
 {
 	begin(k, false);
+	k->named = NAMED_LINES;
 	k->splats++;
 	k->splat(line);
 }
@@ -215,9 +221,13 @@ void klog_line(struct klog *k, const char *line)
 	k->cut_here = false;
 	if (k->phase && !--k->lines)
 		k->phase = KLOG_NONE;
+	if (k->named)
+		k->named--;
 
 	if (strstr(line, KLOG_MARK)) {
 		k->userspace = true;
+	} else if (!k->userspace && strstr(line, command)) {
+		;
 	} else if (strstr(line, cut_here)) {
 		if (cut)
 			splat(k, line);
@@ -228,15 +238,14 @@ void klog_line(struct klog *k, const char *line)
 	} else if (cut) {
 		splat(k, line);
 	} else if (is_splat(line)) {
-		if (k->phase != KLOG_OPEN) {
+		if (k->phase == KLOG_OPEN && k->excused && k->also &&
+		    strstr(line, k->also)) {
+			k->also = NULL;
+			k->warn_excused = true;
+		} else if (k->phase != KLOG_OPEN || !k->named) {
 			splat(k, line);
-		} else if (k->excused) {
-			if (k->also && strstr(line, k->also)) {
-				k->also = NULL;
-				k->warn_excused = true;
-			} else {
-				splat(k, line);
-			}
+		} else {
+			k->named = NAMED_LINES;
 		}
 	} else if (strstr(line, backtrace)) {
 		if (k->phase != KLOG_OPEN)

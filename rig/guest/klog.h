@@ -20,6 +20,8 @@ struct klog {
 	/* the report that the lines belong to, and how far it may go on */
 	enum { KLOG_NONE, KLOG_OPEN, KLOG_TRACED } phase;
 	int lines;
+	/* lines for which another name is one more of the same report */
+	int named;
 	bool excused;
 	/* one more line that the excuse covers */
 	const char *also;
