@@ -46,39 +46,9 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 tools=$("$RIG/root.sh" path)
 [ -e "$tools/.complete" ] || die "no tool root yet: run make root"
-
-# --- the guest's PID 1 ------------------------------------------------------
-
+"$RIG/guest/build.sh" || exit
 initramfs=$BUILD/guest/initramfs.cpio
 klog_check=$BUILD/guest/klog-check
-
-stale() {
-	[ ! -e "$initramfs" ] || [ ! -e "$klog_check" ] ||
-		[ -n "$(find "$RIG/guest" -newer "$initramfs")" ]
-}
-
-# shellcheck disable=SC2016 # expanded by the shell in the tool root
-build_init() {
-	mkdir -p "$BUILD/guest"
-	exec 9>"$BUILD/guest/lock"
-	flock 9
-	! stale || "$RIG/in-root" sh -euc '
-		cd build/guest
-		cc="gcc -std=gnu11 -O2 -Wall -Wextra -Werror -static"
-		src=/ovpn/rig/guest
-		rm -rf new
-		mkdir new
-		$cc -s -o new/init $src/init.c $src/judge.c $src/klog.c
-		$cc -s -o new/klog-check $src/klog-check.c $src/klog.c
-		cd new
-		echo init | cpio --quiet -o -H newc -R 0:0 > initramfs.cpio
-		mv klog-check initramfs.cpio ..
-		cd ..
-		rm -r new
-	' 9>&- >&2 || die "the guest's PID 1 does not build"
-	exec 9>&-
-}
-! stale || build_init
 
 # --- what this host must allow ----------------------------------------------
 

@@ -12,6 +12,6 @@ void pause_ms(int ms);
 void judge_before(void);
 void judge_leftovers(void);
 int judge_leaks(void);
-void judge_taint(int warn_excused);
+void judge_taint(void);
 
 #endif

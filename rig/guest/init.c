@@ -565,7 +565,7 @@ int main(int argc, char **argv)
 	klog_end(&klog);
 	if (kmsg_lost)
 		reason("kernel log: %llu records are lost", kmsg_lost);
-	judge_taint(klog.warn_excused);
+	judge_taint();
 	write_verdict();
 	power_off();
 }

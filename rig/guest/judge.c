@@ -325,13 +325,11 @@ int judge_leaks(void)
 }
 
 /* catches what the log's checker might not know */
-void judge_taint(int warn_excused)
+void judge_taint(void)
 {
 	int bad = TAINT_DIE | TAINT_BAD_PAGE | TAINT_WARN | TAINT_LOCKUP;
 	int taint = read_number("/proc/sys/kernel/tainted");
 
-	if (warn_excused)
-		bad &= ~TAINT_WARN;
 	if (taint < 0 || taint & bad)
 		reason("the kernel is tainted: %d", taint);
 }

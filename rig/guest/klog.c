@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Kernel-log checker: which lines of a kernel log say that it is broken. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "klog.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof(*(a)))
 
 /* how far below its first line a report's last one may be */
 #define REPORT_LINES	400
@@ -19,8 +22,8 @@
 static const char * const splats[] = {
 	"WARNING:",
 	"BUG:",
-	"kernel BUG at",
-	"BUG kmalloc-",
+	/* slab: "BUG", cache and state, then what happened */
+	"BUG ",
 	"KASAN:",
 	"KCSAN:",
 	"UBSAN:",
@@ -29,87 +32,77 @@ static const char * const splats[] = {
 	"DEBUG_NET_WARN_ON",
 	"refcount_t:",
 	"ref_tracker:",
-	"percpu ref",
 	"list_add corruption",
 	"list_del corruption",
 	"Kernel panic",
 	"Oops",
 	"general protection",
 	"Unable to handle kernel",
-	"Segfault with no mm",
-	"segfault at",
-	"Kernel mode fault",
 	"Bad page state",
-	"Bad rss-counter",
 	"page allocation failure",
 	"Out of memory:",
+	/* lockdep's headings come with WARNING or BUG, but to be sure */
 	"possible circular locking dependency",
 	"possible recursive locking",
 	"possible irq lock inversion",
 	"inconsistent lock state",
-	"lock order",
-	"suspicious RCU usage",
 	"bad unlock balance",
-	"held lock freed",
-	"lock held when returning to user space",
-	"lock(s) still held",
 	"Invalid wait context",
-	"MAX_LOCKDEP",
-	"turning off the locking correctness validator",
+	"INFO: trying to register non-static key",
 	"sleeping function called from invalid context",
 	"scheduling while atomic",
-	"voluntary context switch within RCU",
+	"scheduling from the idle thread",
 	"soft lockup",
 	"hard LOCKUP",
-	"blocked for more than",
+	"INFO: task",
 	"self-detected stall",
-	"detected stalls on CPUs",
+	"detected stalls",
 	"detected expedited stalls",
 	"unregister_netdevice: waiting",
 	"new suspected memory leaks",
-	/* without its detector a run without leaks proves nothing */
+	/* a detector that is off finds nothing, which proves nothing */
 	"Kernel memory leak detector disabled",
+	"turning off the locking correctness validator",
 	"FAULT_INJECTION: forcing a failure",
-	"Objects remaining",
-	"Slab cache still has objects",
-	"bad: scheduling from the idle thread",
-	"irq event stamp",
-	"exited with irqs disabled",
-	"exited with preempt_count",
-	"Invalid chan state",
 };
 
-/* the kernel quotes PID 1's arguments while it boots, whatever they are about */
-static const char command[] = " run=";
-static const char cut_here[] = "------------[ cut here ]------------";
+/* announce a report that a line further below names */
+static const struct {
+	const char *text;
+	int lines;
+} openers[] = {
+	{ "------------[ cut here ]------------", 1 },
+	{ "WARNING: suspicious RCU usage", 3 },
+};
+
 static const char backtrace[] = "stack backtrace:";
 static const char call_trace[] = "Call Trace:";
 static const char end_trace[] = "---[ end trace";
+/* the kernel quotes PID 1's arguments, whatever they are about */
+static const char command[] = " run=";
 
 /*
  * Reports that are no fault of what is tested.  Every entry has its reason and
  * the condition on which it goes away.  An entry covers one report: the line
- * that "head" names, one more that "also" names, and one stack trace.
+ * that has "head" in it, what announced it, and one stack trace.
  */
 static const struct exception {
 	/* NULL: always; otherwise only where the run allows it by name */
 	const char *name;
 	const char *head;
-	const char *also;
 	/* reports per boot, 0 for any number */
 	unsigned int max;
 	bool before_userspace;
 } exceptions[KLOG_EXCEPTIONS] = {
 	{
 		/*
-		 * Reason: UML brings its second CPU up with RCU callbacks
-		 * enqueued on it before RCU counts it as online; the debug
-		 * kernel says so once, with and without our patches.
+		 * Reason: a CPU that UML brings up enqueues an RCU callback
+		 * before RCU counts it as online; lockdep says so once a
+		 * boot, with and without our patches.
 		 * Remove when: an unpatched um-debug kernel with two CPUs
 		 * boots without it.
 		 */
 		.head = "Callback enqueued on offline CPU",
-		.also = "WARNING:",
 		.max = 1,
 		.before_userspace = true,
 	}, {
@@ -167,16 +160,14 @@ bool klog_known_exceptions(const char *names)
 static void begin(struct klog *k, bool excused)
 {
 	k->phase = KLOG_OPEN;
-	k->excused = excused;
-	k->also = NULL;
-	k->named = 0;
 	k->lines = excused ? EXCUSED_LINES : REPORT_LINES;
+	k->named = excused ? 0 : NAMED_LINES;
+	k->pending = 0;
 }
 
 static void splat(struct klog *k, const char *line)
 {
 	begin(k, false);
-	k->named = NAMED_LINES;
 	k->splats++;
 	k->splat(line);
 }
@@ -198,27 +189,39 @@ static bool excuse(struct klog *k, const char *line)
 			continue;
 		k->used[i]++;
 		begin(k, true);
-		k->also = e->also;
 		return true;
 	}
 	return false;
 }
 
+/* not in the middle of a word: there is BUG in DEBUG */
 static bool is_splat(const char *line)
+{
+	const char *p;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(splats); i++)
+		for (p = line; (p = strstr(p, splats[i])); p++)
+			if (p == line || !isalpha((unsigned char)p[-1]))
+				return true;
+	return false;
+}
+
+static int opens(const char *line)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(splats) / sizeof(*splats); i++)
-		if (strstr(line, splats[i]))
-			return true;
-	return false;
+	for (i = 0; i < ARRAY_SIZE(openers); i++)
+		if (strstr(line, openers[i].text))
+			return openers[i].lines;
+	return 0;
 }
 
 void klog_line(struct klog *k, const char *line)
 {
-	bool cut = k->cut_here;
+	int lines = opens(line);
+	bool last, known;
 
-	k->cut_here = false;
 	if (k->phase && !--k->lines)
 		k->phase = KLOG_NONE;
 	if (k->named)
@@ -226,30 +229,35 @@ void klog_line(struct klog *k, const char *line)
 
 	if (strstr(line, KLOG_MARK)) {
 		k->userspace = true;
-	} else if (!k->userspace && strstr(line, command)) {
-		;
-	} else if (strstr(line, cut_here)) {
-		if (cut)
-			splat(k, line);
-		/* the next line says what it is about */
-		k->cut_here = true;
-	} else if (excuse(k, line)) {
-		;
-	} else if (cut) {
+		return;
+	}
+	if (!k->userspace && strstr(line, command))
+		return;
+
+	last = k->pending == 1;
+	known = lines || is_splat(line) || strstr(line, call_trace) ||
+		strstr(line, end_trace);
+	if (k->pending)
+		k->pending--;
+
+	if (excuse(k, line))
+		return;
+	if (last && !lines) {
 		splat(k, line);
-	} else if (is_splat(line)) {
-		if (k->phase == KLOG_OPEN && k->excused && k->also &&
-		    strstr(line, k->also)) {
-			k->also = NULL;
-			k->warn_excused = true;
-		} else if (k->phase != KLOG_OPEN || !k->named) {
-			splat(k, line);
-		} else {
-			k->named = NAMED_LINES;
-		}
-	} else if (strstr(line, backtrace)) {
-		if (k->phase != KLOG_OPEN)
-			splat(k, line);
+		return;
+	}
+	if (k->pending || last) {
+		if (!known)
+			return;
+		/* it never was named, and this is about something else */
+		splat(k, k->opener);
+		k->named = 0;
+		k->phase = KLOG_NONE;
+	}
+
+	if (lines) {
+		k->pending = lines;
+		snprintf(k->opener, sizeof(k->opener), "%s", line);
 	} else if (strstr(line, call_trace)) {
 		/* each report has one; a second one is another report */
 		if (k->phase != KLOG_OPEN)
@@ -259,13 +267,20 @@ void klog_line(struct klog *k, const char *line)
 		if (!k->phase)
 			splat(k, line);
 		k->phase = KLOG_NONE;
+	} else if (strstr(line, backtrace)) {
+		if (k->phase != KLOG_OPEN)
+			splat(k, line);
+	} else if (is_splat(line)) {
+		if (k->phase != KLOG_OPEN || !k->named)
+			splat(k, line);
+		else
+			k->named = NAMED_LINES;
 	}
 }
 
 /* the log is over: what was announced did not come */
 void klog_end(struct klog *k)
 {
-	if (k->cut_here)
-		splat(k, cut_here);
-	k->cut_here = false;
+	if (k->pending)
+		splat(k, k->opener);
 }

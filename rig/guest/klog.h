@@ -16,18 +16,15 @@ struct klog {
 	/* names of exceptions that this run asked for */
 	const char *allow;
 	bool userspace;
-	bool cut_here;
+	/* a report was announced; lines until the one that names it */
+	int pending;
+	char opener[256];
 	/* the report that the lines belong to, and how far it may go on */
 	enum { KLOG_NONE, KLOG_OPEN, KLOG_TRACED } phase;
 	int lines;
 	/* lines for which another name is one more of the same report */
 	int named;
-	bool excused;
-	/* one more line that the excuse covers */
-	const char *also;
 	unsigned int used[KLOG_EXCEPTIONS];
-	/* a WARN was excused: the kernel's taint flag for it is, too */
-	bool warn_excused;
 	unsigned int splats;
 };
 
