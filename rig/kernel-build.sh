@@ -13,6 +13,10 @@ shift 3
 src=/ovpn/build/src
 obj=/ovpn/build/obj/$flavour
 log=$obj/build.log
+case $flavour in
+x86)	arch=x86_64 image=arch/x86/boot/bzImage module=/ovpn/bench/module ;;
+*)	arch=um image=linux module= ;;
+esac
 
 export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970'
 export KBUILD_BUILD_USER=rig KBUILD_BUILD_HOST=rig
@@ -23,7 +27,7 @@ die() {
 }
 
 kmake() {
-	make -C "$src" O="$obj" ARCH=um CC="ccache gcc" "$@"
+	make -C "$src" O="$obj" ARCH=$arch CC="ccache gcc" "$@"
 }
 
 mkdir -p "$obj"
@@ -62,9 +66,17 @@ if [ -e "$obj/failed" ]; then
 	die "compiling $flavour failed, see $log"
 fi
 
-cp "$obj/linux" "$obj/.config" "$out"
-mv "$out/.config" "$out/config"
+cp "$obj/$image" "$out/linux"
+cp "$obj/.config" "$out/config"
 if grep -qx 'CONFIG_MODULES=y' "$obj/.config"; then
 	kmake -s INSTALL_MOD_PATH="$out" modules_install >> "$log" 2>&1 ||
 		die "installing the modules of $flavour failed, see $log"
+fi
+if [ -n "$module" ]; then
+	# out of tree, in a copy: the checkout stays clean
+	rm -rf "$obj/bench"
+	cp -r "$module" "$obj/bench"
+	kmake -s M="$obj/bench" modules >> "$log" 2>&1 ||
+		die "the modules of the bench did not build, see $log"
+	cp "$obj"/bench/*.ko "$out"
 fi

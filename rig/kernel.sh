@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # rig/kernel.sh FLAVOUR WHAT: build one kernel and print where it is.
 #
-# FLAVOUR	um (tests) or um-debug (everything that finds faults)
+# FLAVOUR	um (tests), um-debug (everything that finds faults) or x86 (the
+#		bench: a bzImage for QEMU, with the modules of bench/module)
 # WHAT		base, patched (build/linux as it stands, uncommitted changes
 #		included), or any commit of build/linux
 #
@@ -13,13 +14,14 @@
 
 . "$(dirname "$0")/lib.sh"
 
-[ $# = 2 ] || die "usage: rig/kernel.sh um|um-debug base|patched|COMMIT"
+[ $# = 2 ] || die "usage: rig/kernel.sh um|um-debug|x86 base|patched|COMMIT"
 flavour=$1
 what=$2
 case $flavour in
 um)	fragments="features guest um" ;;
 um-debug) fragments="features guest um debug" ;;
-*)	die "unknown kernel flavour $flavour (um, um-debug)" ;;
+x86)	fragments="features guest qemu" ;;
+*)	die "unknown kernel flavour $flavour (um, um-debug, x86)" ;;
 esac
 [ -d "$TREE/.git" ] || die "no kernel tree yet: run make tree"
 
@@ -33,8 +35,10 @@ patched) tree=$(tree_snapshot) ;;
 *)	tree=$(git -C "$TREE" rev-parse -q --verify "$what^{tree}") ||
 		die "build/linux has no commit $what" ;;
 esac
-config=$(for f in $fragments; do cat "$RIG/config/$f.config"; done |
-	sha256sum | cut -c1-8)
+config=$({
+	for f in $fragments; do cat "$RIG/config/$f.config"; done
+	[ "$flavour" != x86 ] || cat "$TOP"/bench/module/*
+} | sha256sum | cut -c1-8)
 root=$("$RIG/root.sh" path)
 id=$flavour-$(echo "$tree" | cut -c1-12)-$config-${root##*-}
 kernel=$CACHE/kernel/$id
