@@ -49,6 +49,8 @@ tools=$("$RIG/root.sh" path)
 "$RIG/guest/build.sh" || exit
 initramfs=$BUILD/guest/initramfs.cpio
 klog_check=$BUILD/guest/klog-check
+"$klog_check" ${allow:+"$allow"} </dev/null >/dev/null 2>&1 ||
+	die "no such kernel-log exception: $allow"
 
 # --- what this host must allow ----------------------------------------------
 
@@ -82,13 +84,15 @@ encode() {
 	}'
 }
 
+size=
+[ "$tty" != own ] || size=$(stty size | tr ' ' ,)
 run=
 for word; do
 	run=$run${run:+,}$(encode "$word")
 done
 set -- "tools=$(encode "$tools")" "checkout=$(encode "$TOP")" \
 	"out=$(encode "$out")" "term=$(encode "${TERM:-dumb}")" \
-	${tty:+"tty=$tty"} ${allow:+"allow=$allow"} "run=$run"
+	${tty:+"tty=$tty"} ${size:+"size=$size"} ${allow:+"allow=$allow"} "run=$run"
 line=$*
 [ ${#line} -lt 3500 ] ||
 	die "the command is too long (${#line} bytes encoded): use a script"
@@ -97,21 +101,19 @@ line=$*
 rm -rf "$out/uml"
 rm -f "$out/verdict.json" "$out/verdict.json.tmp" "$out/output.log" \
 	"$out/dmesg.log" "$out/console.log" "$out/kmemleak.txt" \
-	"$out/ref_tracker.txt" "$out/late"
+	"$out/ref_tracker.txt" "$out/late" "$out/reasons"
 
 uml='' watch='' saved=''
 [ "$tty" != own ] || saved=$(stty -g)
 
-# kill_guest: all of it, since UML runs each of the guest's address spaces in
-# a process of its own; fails where nothing is left, which is as good
-kill_guest() {
-	kill -s KILL -- "-$uml" 2>/dev/null || kill -s KILL "$uml" 2>/dev/null
-}
-
 # shellcheck disable=SC2317 # called by the traps
 end_guest() {
+	# that either is gone by itself is as good
 	[ -z "$watch" ] || kill "$watch" 2>/dev/null || :
-	[ -z "$uml" ] || kill_guest || :
+	# its group: UML runs each of the guest's address spaces in a process
+	[ -z "$uml" ] || kill -s KILL -- "-$uml" 2>/dev/null ||
+		kill -s KILL "$uml" 2>/dev/null || :
+	wait
 	[ -z "$saved" ] || stty "$saved"
 	rm -rf "$out/uml"
 }
@@ -122,7 +124,9 @@ trap 'exit 143' TERM HUP
 con1=null
 [ -z "$tty" ] || con1=fd:3,fd:4
 exec 3<&0 4>&1
-setsid "$kernel" mem="$mem" ncpus="$ncpus" seccomp=on initrd="$initramfs" \
+# not even a launcher that is killed leaves a guest behind
+setsid setpriv --pdeathsig KILL \
+	"$kernel" mem="$mem" ncpus="$ncpus" seccomp=on initrd="$initramfs" \
 	con=null con0=null,fd:1 con1=$con1 ssl=null \
 	umid=guest uml_dir="$out/uml/" \
 	panic=-1 printk.devkmsg=on random.trust_cpu=on \
@@ -131,54 +135,69 @@ uml=$!
 exec 3<&- 4>&-
 
 if [ "$tty" != own ]; then
-	(
-		trap 'kill $nap; exit' TERM
-		sleep "$deadline" &
-		nap=$!
-		wait $nap
-		: > "$out/late"
-		kill_guest
-	) >/dev/null 2>&1 &
+	# shellcheck disable=SC2016 # expanded by the other shell
+	setpriv --pdeathsig TERM sh -c '
+		sleep "$1" &
+		trap "kill $!" TERM
+		wait $! || exit
+		: > "$2/late"
+		kill -s KILL -- "-$3"
+	' sh "$deadline" "$out" "$uml" </dev/null >/dev/null 2>&1 &
 	watch=$!
 fi
 
 status=0
 wait "$uml" 2>/dev/null || status=$?
+uml=''
 
 # --- the verdict ------------------------------------------------------------
 
+reasons=$out/reasons
+: > "$reasons"
+
 fail() {
-	printf '%s\n' "$*"
-	failed=1
+	printf '%s\n' "$*" >> "$reasons"
 }
 
-failed=0
+# the guest_verdict is the guest's own, which nothing here may better
 verdict=$out/verdict.json
-last_words=$(grep -v '^$' "$out/console.log" | tail -n 1)
+guest_verdict=
 if [ -e "$out/late" ]; then
 	rm -f "$out/late" "$verdict"
 	fail "no verdict within $deadline s"
 elif [ -e "$verdict" ]; then
 	# PID 1 writes one reason a line
 	sed -n '/^\t"/ { s/^\t"//; s/",*$//; s/\\\(["\\]\)/\1/g; p; }' \
-		"$verdict" > "$out/reasons"
-	while read -r reason; do
-		fail "$reason"
-	done < "$out/reasons"
-	rm "$out/reasons"
+		"$verdict" > "$reasons"
+	guest_verdict=$(sed -n 's/^"verdict": "\(.*\)",$/\1/p' "$verdict")
+	[ "$guest_verdict" = pass ] || [ -s "$reasons" ] ||
+		fail "the verdict is not \"pass\""
 	[ "$status" = 0 ] || fail "the guest did not power off (status $status)"
 	[ "$(tail -n 1 "$verdict")" = "}" ] || fail "the verdict is cut off"
-	grep -q '^"verdict": "pass",$' "$verdict" || [ $failed = 1 ] ||
-		fail "the verdict is not \"pass\""
 	[ -s "$out/dmesg.log" ] || fail "the kernel log is empty"
 elif grep -q 'must be not mounted noexec' "$out/console.log"; then
 	fail "this host refuses UML: $TMPDIR is not executable"
-elif grep -q 'seccomp.*FAILED\|SECCOMP.*not' "$out/console.log"; then
+elif grep -q 'SECCOMP userspace requested but not' "$out/console.log"; then
 	fail "this host refuses UML: no seccomp filters for programs"
 else
+	said=$(grep -v '^$' "$out/console.log" | tail -n 1)
 	fail "the guest died without a verdict (status $status):" \
-		"${last_words:-it said nothing}"
+		"${said:-it said nothing}"
 	"$klog_check" ${allow:+"$allow"} < "$out/console.log" |
-		sed 's/^/kernel log: /'
+		sed 's/^/kernel log: /' >> "$reasons"
 fi
+
+failed=0
+if [ -s "$reasons" ]; then
+	failed=1
+	cat "$reasons"
+	# what the guest could not say for itself
+	[ "$guest_verdict" = fail ] || {
+		printf '{\n"verdict": "fail",\n"exit": -1,\n"reasons": ['
+		tr -d '\000-\011\013-\037' < "$reasons" |
+			sed 's/["\\]/\\&/g; s/.*/\t"&"/; $!s/$/,/; 1s/^/\n/'
+		printf ']\n}\n'
+	} > "$verdict"
+fi
+rm "$reasons"
 exit $failed

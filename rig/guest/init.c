@@ -7,7 +7,7 @@
  *	tools=DIR checkout=DIR out=DIR	host folders for /, /ovpn and /out
  *	run=WORD,WORD...		the command
  *	tty=copy | tty=own		output also to tty1, or run on tty1
- *	term=NAME			TERM of the command
+ *	term=NAME size=ROWS,COLUMNS	of the terminal
  *	allow=NAME,...			kernel-log exceptions, see klog.c
  */
 #define _GNU_SOURCE
@@ -40,7 +40,7 @@
 #define MAX_REASONS	64
 #define KILL_MS		10000
 
-static char *tools, *checkout, *out, *tty, *term = "dumb";
+static char *tools, *checkout, *out, *tty, *term = "dumb", *size;
 static char *command[MAX_WORDS + 1];
 static char *reasons[MAX_REASONS];
 static int nr_reasons, more_reasons;
@@ -341,6 +341,7 @@ static void open_kmsg(void)
 
 static int open_tty(void)
 {
+	struct winsize w = {};
 	struct termios t;
 	int fd = open("/dev/tty1", O_RDWR | O_NOCTTY | O_CLOEXEC);
 
@@ -351,6 +352,8 @@ static int open_tty(void)
 		t.c_oflag &= ~OPOST;
 		tcsetattr(fd, TCSANOW, &t);
 	}
+	if (size && sscanf(size, "%hu,%hu", &w.ws_row, &w.ws_col) == 2)
+		ioctl(fd, TIOCSWINSZ, &w);
 	return fd;
 }
 
@@ -507,6 +510,7 @@ static void parse(int argc, char **argv)
 	} options[] = {
 		{ "tools=", &tools }, { "checkout=", &checkout },
 		{ "out=", &out }, { "tty=", &tty }, { "term=", &term },
+		{ "size=", &size },
 	};
 	char *run = NULL;
 	int i, n = 0;
