@@ -178,9 +178,9 @@ lkdtm() {
 red "a WARN" "kernel log: .*WARNING:.*lkdtm" "$KERNEL_DEBUG" -- \
 	sh -c "$(lkdtm WARNING)"
 is_red 1 "it taints, too" "the kernel is tainted: 512"
-red "sleeping in atomic context" "kernel log: .*BUG: " "$KERNEL_DEBUG" -- \
-	sh -c "$(lkdtm SLEEP_IN_ATOMIC)"
-red "a panic" "died without a verdict.*" "$KERNEL_DEBUG" -- \
+red "a read of freed memory" "kernel log: .*KASAN: " "$KERNEL_DEBUG" -- \
+	sh -c "$(lkdtm READ_AFTER_FREE)"
+red "a panic" "kernel log: .*Kernel panic" "$KERNEL_DEBUG" -- \
 	sh -c "$(lkdtm PANIC)"
 
 # leaks are made by a sample module of the kernel
