@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# rig/check-build.sh VARIANT JOBS RESULT TARGET...: the part of rig/check.sh
+# that runs in the tool root.  Compiles build/src-check's TARGETs (all: the
+# whole kernel and its modules) with W=1 and sparse, and writes what was said
+# to RESULT, one normalised line a warning.
+#
+#	y	built in
+#	m	as modules, the tunnels beside it too; RESULT also has the
+#		symbols that the module wants from outside
+#	noipv6	built in, without IPv6
+#	32	built in, i386
+#	clang	built in, with LLVM
+
+set -eu
+
+variant=$1
+jobs=$2
+result=$3
+shift 3
+src=/ovpn/build/src-check
+obj=/ovpn/build/obj/check-$variant
+log=$obj/check.log
+
+export LC_ALL=C KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970'
+export KBUILD_BUILD_USER=rig KBUILD_BUILD_HOST=rig
+
+die() {
+	printf 'check: error: %s\n' "$*" >&2
+	exit 1
+}
+
+arch=x86_64
+toolchain='CC=ccache gcc'
+case $variant in
+32)	arch=i386 ;;
+clang)	toolchain=LLVM=1 ;;
+esac
+
+kmake() {
+	make -C "$src" O="$obj" ARCH=$arch "$toolchain" LOCALVERSION= \
+		-j"$jobs" "$@"
+}
+
+# wanted: the features' fragment as the variant has it
+wanted() {
+	case $variant in
+	m)	sed -E '/_(OVPN|VXLAN|GENEVE|WIREGUARD|NET_UDP_TUNNEL)=/s/=y/=m/
+			/_(IP_SCTP|INET_SCTP_DIAG)=/s/=y/=m/' \
+			/ovpn/rig/config/features.config
+		echo CONFIG_MODULES=y ;;
+	noipv6)	grep -vE 'IPV6|INET6|NF_TABLES_INET' \
+			/ovpn/rig/config/features.config
+		echo '# CONFIG_IPV6 is not set' ;;
+	*)	cat /ovpn/rig/config/features.config ;;
+	esac
+	printf 'CONFIG_%s=y\n' PRINTK BUG PROC_FS SYSFS SYSCTL SYSVIPC SMP \
+		DEBUG_FS KUNIT KUNIT_ALL_TESTS
+}
+
+mkdir -p "$obj"
+wanted > "$obj/wanted"
+if ! cmp -s "$obj/wanted" "$obj/wanted.done"; then
+	rm -f "$obj/wanted.done"
+	kmake -s allnoconfig > "$log" 2>&1
+	"$src/scripts/kconfig/merge_config.sh" -m -O "$obj" "$obj/.config" \
+		"$obj/wanted" >> "$log" 2>&1
+fi
+kmake -s olddefconfig > "$log" 2>&1 ||
+	die "the configuration of $variant failed, see $log"
+if grep '^CONFIG_' "$obj/wanted" | sort -u | grep -vxFf "$obj/.config" \
+	> "$obj/lost"; then
+	# shellcheck disable=SC2046 # one line
+	die "options lost in $variant:" $(cat "$obj/lost")
+fi
+cp "$obj/wanted" "$obj/wanted.done"
+
+# what is made on the way to any object is not judged
+kmake -s prepare > "$log" 2>&1 || die "make prepare failed, see $log"
+if [ "$*" = all ]; then
+	kmake W=1 > "$log" 2>&1 || failed=1
+else
+	# a compiler says nothing about an object that is up to date
+	for target; do
+		case $target in
+		*/)	[ ! -d "$obj/$target" ] ||
+				find "$obj/$target" -name '*.o' -delete ;;
+		*)	rm -f "$obj/$target" ;;
+		esac
+	done
+	kmake W=1 C=2 "$@" > "$log" 2>&1 || failed=1
+fi
+if [ -n "${failed:-}" ]; then
+	grep -E -m 5 'error|Error|undefined' "$log" >&2
+	die "compiling ($variant) failed, see ${log#/ovpn/}"
+fi
+
+{
+	# line numbers move with every change
+	grep -E '(warning|error):' "$log" | sed -E "s,$src/,,g
+		s/^(\.\.\/)+//; s/:[0-9]+(:[0-9]+)?:/:/g; s/:[0-9]+(:[0-9]+)?\$//"
+	[ "$variant" != m ] || nm -u "$obj/drivers/net/ovpn/ovpn.o" |
+		awk '{ print "wants", $2 }'
+} | sort -u > "$result.new"
+mv "$result.new" "$result"
