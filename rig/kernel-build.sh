@@ -59,11 +59,17 @@ cp "$obj/wanted" "$obj/wanted.done"
 # the last words of make are its errors; the steps become a line of progress
 {
 	kmake -j"$jobs" 2>> "$log" || touch "$obj/failed"
-} | awk -v flavour="$flavour" '
-	$1 ~ /^(CC|AS|LD|AR|MODPOST)$/ && ++n % 250 == 0 {
-		printf "kernel: %s: %d steps, at %s\n", flavour, n, $NF
-		fflush()
-	}' >&2
+} | {
+	steps=0
+	while read -r verb file _; do
+		case $verb in
+		CC | AS | LD) steps=$((steps + 1)) ;;
+		*) continue ;;
+		esac
+		[ $((steps % 200)) != 0 ] ||
+			echo "kernel: $flavour: $steps steps, at ${file:-}" >&2
+	done
+}
 if [ -e "$obj/failed" ]; then
 	rm -f "$obj/failed"
 	grep -E -m 5 'error|Error|undefined' "$log" >&2
