@@ -88,7 +88,13 @@ else
 		*)	rm -f "$obj/$target" ;;
 		esac
 	done
-	kmake W=1 C=2 "$@" > "$log" 2>&1 || failed=1
+	# Debian's sparse does not know this operator of gcc's yet, and the
+	# kernel turns sparse off where it does not; drop the definition with
+	# a sparse that does
+	kmake W=1 C=2 CF=-D__typeof_unqual__=__typeof__ "$@" \
+		> "$log" 2>&1 || failed=1
+	! grep -q 'C=2 specified, but' "$log" ||
+		die "the kernel does not accept this sparse"
 fi
 if [ -n "${failed:-}" ]; then
 	grep -E -m 5 'error|Error|undefined' "$log" >&2

@@ -132,9 +132,9 @@ stamp_read
 [ ! -e "$BUSY" ] || die "build/linux is not whole: make tree first"
 half=$(tree_in_progress)
 [ -z "$half" ] || die "build/linux is in the middle of something ($half)"
-dirty=$(tgit status --porcelain | head -n 1)
+dirty=$(tree_dirty)
 [ -z "$dirty" ] || die "build/linux has changes that are not committed" \
-	"(${dirty#???})"
+	"($dirty)"
 base=$(tgit rev-parse -q --verify 'refs/tags/base^{commit}') ||
 	die "build/linux has no tag base: make tree first"
 tgit merge-base --is-ancestor "$base" HEAD ||

@@ -117,6 +117,22 @@ tree_in_progress() {
 	done
 }
 
+# tree_dirty: the first file of build/linux that is in no commit, if any.  A
+# .gitignore that hides the whole tree (Debian's does) is not believed, or new
+# files would be lost in silence.
+tree_dirty() {
+	if [ -f "$TREE/.gitignore" ]; then
+		grep -vxF '/*' "$TREE/.gitignore" > "$work/ignore" || :
+	else
+		: > "$work/ignore"
+	fi
+	{
+		tgit status --porcelain -uno | sed 's/^...//'
+		tgit ls-files -o -X "$work/ignore"
+	} > "$work/dirty"
+	head -n 1 "$work/dirty"
+}
+
 # message COMMIT: its message without the line that names the series
 message() {
 	tgit log -1 --format=%B "$1" | awk '

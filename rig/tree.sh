@@ -48,10 +48,10 @@ refuse_unexported() {
 	[ "$head" = "$stamp_head" ] || [ "$head" = "$base" ] ||
 		die "build/linux has commits that the repository has not:" \
 			"make export first (FORCE=1 discards them)"
-	dirty=$(tgit status --porcelain | head -n 1)
+	dirty=$(tree_dirty)
 	[ -z "$dirty" ] ||
 		die "build/linux has changes that are not committed" \
-			"(${dirty#???}): commit and make export" \
+			"($dirty): commit and make export" \
 			"(FORCE=1 discards them)"
 }
 
@@ -348,7 +348,7 @@ fi
 [ -e "$TREE/Makefile" ] || say "checking out the base (once)"
 tgit symbolic-ref HEAD refs/heads/main
 tgit -c checkout.workers=0 reset -q --hard "$new"
-tgit clean -q -f -d
+tgit clean -q -f -d -x
 mv "$work/manifest" "$MANIFEST"
 stamp_write "$new" "$base"
 rm -f "$BUSY"

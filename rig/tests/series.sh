@@ -333,6 +333,13 @@ back
 : > "$lin/$dir/new.c"
 refused "assembling over a file that is not added" "$dir/new.c" tree
 back
+hidden() {
+	printf '*.o\n/*\n' > "$KSRC/.gitignore"
+	tree && : > "$lin/$dir/new.c" && : > "$lin/$dir/new.o" && tree
+}
+refused "... and where a .gitignore hides everything" "($dir/new.c)" hidden
+back
+rm "$KSRC/.gitignore"
 
 # what is refused: commits
 for kind in fixup squash; do
