@@ -21,7 +21,17 @@ patched) want="tx-checksum-ip-generic tx-scatter-gather-fraglist" ;;
 *)	die "usage: rig/run.sh [base|patched]" ;;
 esac
 
+began=$(date +%s)
+# whatever happens from here on, no older result stands for this run's
+rm -rf "$RESULTS/run.json" "$RESULTS/run"
+base=$("$RIG/base.sh")
+base=${base%% *}
+series=none
+[ "$which" = base ] || series=$(series_id)
+kernel=${KERNEL:-$("$RIG/kernel.sh" um "$which")}
+
 boot='' show=''
+# shellcheck disable=SC2317 # called by the trap
 clean() {
 	rc=$?
 	trap - EXIT
@@ -33,22 +43,13 @@ clean() {
 	fi
 	[ -z "$show" ] || wait "$show"
 	rm -rf "$out"
-	exit $rc
+	exit "$rc"
 }
 trap clean EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# whatever happens from here on, no older result stands for this run's
-rm -rf "$RESULTS/run.json" "$RESULTS/run"
 mkdir -p "$out"
-
-began=$(date +%s)
-base=$("$RIG/base.sh")
-base=${base%% *}
-series=none
-[ "$which" = base ] || series=$(series_id)
-kernel=${KERNEL:-$("$RIG/kernel.sh" um "$which")}
 
 printf '  %-12s %s\n' base "$base" series "$series"
 
@@ -61,7 +62,7 @@ show=$!
 "$RIG/guest/boot.sh" -k "$kernel" -o "$out" -c 1 -v -- env \
 	WANT_FEATURES="$want" FAULT="${FAULT:-}" PATIENCE="${PATIENCE:-20}" \
 	IPERF_SECONDS="${IPERF_SECONDS:-5}" FILE_MIB="${FILE_MIB:-256}" \
-	RENEG="${RENEG:-3}" CIPHER="${CIPHER:-AES-256-GCM}" \
+	RENEG="${RENEG:-4}" CIPHER="${CIPHER:-AES-256-GCM}" \
 	PROTO="${PROTO:-udp4}" sh /ovpn/rig/scenario/run.sh >"$out/fifo" &
 boot=$!
 rc=0

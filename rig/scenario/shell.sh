@@ -8,6 +8,10 @@ LOGS=/tmp
 # shellcheck source=rig/scenario/tunnel.sh
 . "$(dirname "$0")/tunnel.sh"
 
+# the console does not know how large the terminal is
+SIZE=${SIZE:-0 0}
+[ "$SIZE" = "0 0" ] || stty rows "${SIZE% *}" cols "${SIZE#* }"
+
 tunnel_up || {
 	echo "no tunnel: $WHY"
 	tunnel_down

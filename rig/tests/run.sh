@@ -25,8 +25,8 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
 # small: what is tested is the verdict, not the traffic
-RESULTS=$work/results IPERF_SECONDS=1 FILE_MIB=8 RENEG=1
-export RESULTS IPERF_SECONDS FILE_MIB RENEG
+RESULTS=$work/results IPERF_SECONDS=1 FILE_MIB=8
+export RESULTS IPERF_SECONDS FILE_MIB
 
 n=0
 failed=0
@@ -81,7 +81,7 @@ tidy() {
 		"$RESULTS/run $RESULTS/run.json " ]
 }
 
-echo 1..12
+echo 1..15
 
 # --- a good run ---
 run
@@ -133,4 +133,16 @@ check "one wrong byte in the file fails the run" \
 check "and the result says that the hashes differ" json '.sha256_equal == false'
 check "failed runs leave the result and the logs, and no more" tidy
 
-exit $failed
+# --- the shell ---
+# script is the terminal; the words wait in it until a shell reads them
+before=$(find "$top/build" -maxdepth 1 -name 'shell.*')
+status=0
+printf '%s\n' 'client ping -q -c 1 10.8.0.1' false exit |
+	script -q -e -c "$here/shell.sh" /dev/null >"$work/out" 2>"$work/err" ||
+	status=$?
+check "a shell ends well, whatever was done in it" test "$status" = 0
+check "the tunnel is up in it" grep -q ' 0% packet loss' "$work/out"
+check "a shell leaves no file" test "$before" = \
+	"$(find "$top/build" -maxdepth 1 -name 'shell.*')"
+
+exit "$failed"
