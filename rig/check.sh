@@ -26,7 +26,6 @@ IGNORE=FILE_PATH_CHANGES
 
 SRC=$BUILD/src-check
 VARIANTS="y m noipv6"
-[ "$mode" = tip ] || VARIANTS="$VARIANTS 32"
 
 in_root() { "$RIG/in-root" "$@"; }
 
@@ -302,7 +301,22 @@ head=$(tgit rev-parse HEAD)
 [ -e "$("$RIG/root.sh" path)/.complete" ] ||
 	die "no tool root yet: run make root"
 tgit rev-list --reverse "$base..$head" > "$work/commits"
+if [ "$mode" = all ]; then
+	VARIANTS="$VARIANTS 32"
+	if in_root sh -c 'command -v clang' > /dev/null; then
+		VARIANTS="$VARIANTS clang"
+	else
+		say "clang is not in the tool root and is left out"
+	fi
+fi
 
+# netdev takes no more at once
+few() { [ "$(tgit rev-list --count "$1..$2")" -le 15 ]; }
+from=base
+for name in $(series_names); do
+	works "$name: at most 15 patches" few "$from" "series/$name"
+	from=series/$name
+done
 works "rig: shellcheck" scripts_clean
 works "selftests: shellcheck" tests_clean
 

@@ -128,7 +128,7 @@ tree_dirty() {
 	fi
 	{
 		tgit status --porcelain -uno | sed 's/^...//'
-		tgit ls-files -o -X "$work/ignore"
+		tgit ls-files -o -X "$work/ignore" | sed 's/$/: git add -f/'
 	} > "$work/dirty"
 	head -n 1 "$work/dirty"
 }

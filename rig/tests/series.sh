@@ -337,7 +337,7 @@ hidden() {
 	printf '*.o\n/*\n' > "$KSRC/.gitignore"
 	tree && : > "$lin/$dir/new.c" && : > "$lin/$dir/new.o" && tree
 }
-refused "... and where a .gitignore hides everything" "($dir/new.c)" hidden
+refused "... and where a .gitignore hides everything" "($dir/new.c: git add -f)" hidden
 back
 rm "$KSRC/.gitignore"
 
