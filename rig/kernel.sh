@@ -25,10 +25,6 @@ x86)	fragments="features guest qemu" ;;
 esac
 [ -d "$TREE/.git" ] || die "no kernel tree yet: run make tree"
 
-# only one build at a time: the object folders are shared
-exec 9>"$BUILD/.kernel.lock"
-flock 9
-
 case $what in
 base)	tree=$(git -C "$TREE" rev-parse 'base^{tree}') ;;
 patched) tree=$(tree_snapshot) ;;
@@ -49,6 +45,15 @@ base|patched) link=$BUILD/kernel/$flavour-$what ;;
 esac
 mkdir -p "$BUILD/kernel" "$CACHE/kernel"
 
+# build/src and the object folders serve one build at a time
+lock() {
+	exec 9>"$BUILD/.kernel.lock"
+	flock -n 9 && return
+	say "waiting for another build"
+	flock 9
+}
+
+[ -e "$kernel/.complete" ] || lock
 if [ ! -e "$kernel/.complete" ]; then
 	need_space "$CACHE" 6
 	src=$BUILD/src
