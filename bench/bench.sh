@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# bench/bench.sh: make bench.  Takes the readings of readings.tsv on the base and
+# the patched kernel, reports them in a table, in build/results/bench.json and in
+# plots beside it.
+#	Q=1	the quick subset
+#	W=NAME	one workload only
+#	K=base|patched	one kernel only
+# A reading that is there already is not taken again, so that an interrupted run
+# goes on where it was.
+
+. "$(dirname "$0")/../rig/lib.sh"
+
+[ -d "$TREE/.git" ] || die "no kernel tree yet: run make tree"
+results=$BUILD/results
+mkdir -p "$results" "$BUILD/bench"
+
+kernels=''
+for what in ${K:-base patched}; do
+	kernel=$("$RIG/kernel.sh" x86 "$what")
+	kernel=$(readlink -f "${kernel%/*}")
+	kernels="$kernels $what=${kernel##*/}"
+done
+sha256sum < "$kernel/config" | cut -c1-12 > "$BUILD/bench/config"
+"$TOP/bench/image.sh"
+
+# --- what is to be read -----------------------------------------------------
+
+list=$BUILD/bench/list
+awk -v quick="${Q:-}" -v only="${W:-}" -v kernels="$kernels" '
+	/^#/ || NF == 0 { next }
+	quick && $6 != "Q" { next }
+	only && $1 != only { next }
+	{
+		nk = split(kernels, k, " ")
+		nw = split($2, w, ",")
+		nc = split($3, c, ",")
+		nf = split($4, f, ",")
+		nd = split($5, d, ",")
+		for (iw = 1; iw <= nw; iw++)
+		for (ic = 1; ic <= nc; ic++)
+		for (fi = 1; fi <= nf; fi++)
+		for (di = 1; di <= nd; di++)
+		for (ik = 1; ik <= nk; ik++) {
+			split(k[ik], id, "=")
+			print id[2], id[1], w[iw], $1, c[ic], f[fi], d[di]
+		}
+	}' "$TOP/bench/readings.tsv" > "$list"
+[ -s "$list" ] || die "no such workload: ${W:-} (see bench/readings.tsv)"
+
+# --- take it ----------------------------------------------------------------
+
+say "$(wc -l < "$list") readings"
+status=0
+xargs -P "$JOBS" -L 1 "$TOP/bench/reading.sh" < "$list" \
+	> "$BUILD/bench/taken" || status=1
+[ $status = 0 ] || die "some readings failed"
+"$TOP/bench/report.sh"
