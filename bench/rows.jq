@@ -12,10 +12,12 @@ def to(n): . * n | round / n;
 def limit: 1;
 
 def traffic($end):
-	(.ns - .idle_ns - (.hw_a // 0) - (.hw_b // 0)) as $ns
+	(if $end == "a" then "b" else "a" end) as $other
+	| (.ns - .idle_ns - (.hw_a // 0) - (.hw_b // 0)) as $ns
 	| (.[$end + "_tunnel"] // .[$end + "_wire"]).rx as $records
 	| {
 		$ns, $records, bytes,
+		answers: (.[$other + "_tunnel"] // .[$other + "_wire"]).rx,
 		hardware: (((.hw_a // 0) + (.hw_b // 0)) / .ns * 100),
 		idle: (.idle_ns / .ns * 100),
 		retransmitted,
@@ -26,7 +28,7 @@ def aead: {
 	ns: ((.encrypt_ns | tonumber) + (.decrypt_ns | tonumber)),
 	records: (.records | tonumber),
 	bytes: (.bytes | tonumber),
-	hardware: 0, idle: 0, retransmitted: 0, overruns: 0
+	answers: 0, hardware: 0, idle: 0, retransmitted: 0, overruns: 0
 };
 
 def row:
@@ -46,6 +48,8 @@ def row:
 			(($mbit | max) - ($mbit | min)) / $m * 100 | to(100) end),
 		payload_per_record: (if $empty > 0 then null
 			else [$w[] | .bytes / .records] | median | to(10) end),
+		answers_per_record: (if $empty > 0 then null
+			else [$w[] | .answers / .records] | median | to(1000) end),
 		hardware_percent: ([$w[] | .hardware] | median | to(10)),
 		idle_percent: ([$w[] | .idle] | max | to(10)),
 		retransmitted: ([$w[] | .retransmitted] | add),
