@@ -103,7 +103,7 @@ rm -f "$out/verdict.json" "$out/verdict.json.tmp" "$out/output.log" \
 	"$out/dmesg.log" "$out/console.log" "$out/kmemleak.txt" \
 	"$out/ref_tracker.txt" "$out/late" "$out/reasons"
 
-uml='' watch='' saved=''
+uml='' watch='' copies='' saved=''
 [ "$tty" != own ] || saved=$(stty -g)
 
 # shellcheck disable=SC2317 # called by the traps
@@ -113,6 +113,8 @@ end_guest() {
 	# its group: UML runs each of the guest's address spaces in a process
 	[ -z "$uml" ] || kill -s KILL -- "-$uml" 2>/dev/null ||
 		kill -s KILL "$uml" 2>/dev/null || :
+	# shellcheck disable=SC2086 # process ids
+	[ -z "$copies" ] || kill $copies 2>/dev/null || :
 	wait
 	[ -z "$saved" ] || stty "$saved"
 	rm -rf "$out/uml"
@@ -121,16 +123,29 @@ trap end_guest EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-con1=null
-[ -z "$tty" ] || con1=fd:3,fd:4
-exec 3<&0 4>&1
+# Consoles must be something that epoll takes, which files and /dev/null are
+# not: UML reports that under a lock, and allocates memory to do so.
+fifos=$out/uml
+mkdir "$fifos"
+mkfifo "$fifos/idle" "$fifos/console" "$fifos/copy"
+cat "$fifos/console" > "$out/console.log" &
+copies=$!
+case $tty in
+own)	exec 3<&0 4>&1 ;;
+copy)	cat "$fifos/copy" &
+	copies="$copies $!"
+	exec 3<>"$fifos/idle" 4>"$fifos/copy" ;;
+*)	exec 3</dev/null 4>&3 ;;
+esac
+con1=fd:3,fd:4
+[ -n "$tty" ] || con1=null
 # not even a launcher that is killed leaves a guest behind
 setsid setpriv --pdeathsig KILL \
 	"$kernel" mem="$mem" ncpus="$ncpus" seccomp=on initrd="$initramfs" \
-	con=null con0=null,fd:1 con1=$con1 ssl=null \
+	con=null con0=fd:0,fd:1 con1="$con1" ssl=null \
 	umid=guest uml_dir="$out/uml/" \
 	panic=-1 printk.devkmsg=on random.trust_cpu=on \
-	-- "$@" >"$out/console.log" 2>&1 </dev/null &
+	-- "$@" <>"$fifos/idle" >"$fifos/console" 2>&1 &
 uml=$!
 exec 3<&- 4>&-
 
@@ -149,6 +164,9 @@ fi
 status=0
 wait "$uml" 2>/dev/null || status=$?
 uml=''
+# shellcheck disable=SC2086 # process ids
+wait $copies
+copies=''
 
 # --- the verdict ------------------------------------------------------------
 
