@@ -55,4 +55,4 @@ status=0
 xargs -P "$JOBS" -L 1 "$TOP/bench/reading.sh" < "$list" \
 	> "$BUILD/bench/taken" || status=1
 [ $status = 0 ] || die "some readings failed"
-"$TOP/bench/report.sh"
+"$TOP/bench/report.sh" "$BUILD/bench/taken" "$results/bench"
