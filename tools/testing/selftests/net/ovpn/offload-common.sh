@@ -32,7 +32,10 @@ source ../lib.sh
 
 OFL_PORT=5001
 OFL_SEEN_ERRORS=0
+# shellcheck disable=SC2034 # read by the tests
 declare -A OFL_A OFL_B OFL_TAP
+# the namespaces, named by setup_ns
+host_a="" gw_a="" gw_b="" host_b=""
 declare -A OFL_ADDR=(
 	[local4]=10.9.0.2 [local6]=fd09::2 [fwd4]=10.2.0.2 [fwd6]=fd02::2
 )
@@ -209,34 +212,47 @@ ofl_setup_case() {
 	ofl_setup "$@" || ofl_fail "topology not set up or no ping through it"
 }
 
-# ofl_state NS DEV FEATURE: true, false, or null where nobody knows FEATURE
-ofl_state() {
-	local name="$3"
+# ofl_states NS DEV FEATURE...: true, false, or null where nobody knows it
+ofl_states() {
+	local names
 
 	# ethtool lists this one by its old name only
-	[ "${name}" != tx-generic-segmentation ] ||
-		name=generic-segmentation-offload
-	ofl_in "$1" ethtool --json -k "$2" |
-		jq -r --arg f "${name}" '.[0][$f].active'
+	names="${*:3}"
+	names="${names/tx-generic-segmentation/generic-segmentation-offload}"
+	# shellcheck disable=SC2016 # $f is jq's
+	ofl_in "$1" ethtool --json -k "$2" | jq -r --arg f "${names}" \
+		'.[0] as $all | $f | split(" ")[] | $all[.].active'
 }
 
-# ofl_feature NS DEV FEATURE on|off: switch it, and see that it is switched
+# ofl_feature NS DEV on|off FEATURE...: switch, and see that it is switched
 ofl_feature() {
-	local want=true state
+	local ns="$1" dev="$2" to="$3" want=true state feature pairs=()
 
-	[ "$4" = on ] || want=false
-	state=$(ofl_in "$1" ethtool -K "$2" "$3" "$4" 2>&1) ||
-		ofl_fail "ethtool -K $2 $3 $4: ${state}"
-	state=$(ofl_state "$1" "$2" "$3")
-	[ "${state}" = "${want}" ] ||
-		ofl_fail "$2: $3 is ${state} after switching it $4"
+	shift 3
+	[ "${to}" = on ] || want=false
+	for feature in "$@"; do
+		pairs+=("${feature}" "${to}")
+	done
+	state=$(ofl_in "${ns}" ethtool -K "${dev}" "${pairs[@]}" 2>&1) ||
+		ofl_fail "ethtool -K ${dev} ${pairs[*]}: ${state}"
+	for state in $(ofl_states "${ns}" "${dev}" "$@"); do
+		[ "${state}" = "${want}" ] ||
+			ofl_fail "${dev}: $1 is ${state}, switched ${to}"
+		shift
+	done
 }
 
-# ofl_need FEATURE: skip the running case where the device does not offer it
+# ofl_need FEATURE...: skip the running case where the device offers less
 ofl_need() {
-	[ "$(ofl_state gw_a tun0 "$1")" != true ] || return 0
-	ofl_skip "tun0 does not offer $1"
-	return 1
+	local state
+
+	for state in $(ofl_states gw_a tun0 "$@"); do
+		if [ "${state}" != true ]; then
+			ofl_skip "tun0 does not offer $1"
+			return 1
+		fi
+		shift
+	done
 }
 
 # ofl_capture FD_VAR PID_VAR NS DEV [OPTION...]: start pktcheck, wait until it
@@ -275,61 +291,60 @@ ofl_capture_end() {
 
 # checksum errors of the stacks and drops of the tunnel devices, all summed
 ofl_errors() {
+	local ns stats=/sys/class/net/tun0/statistics
+
+	# no SCTP and no tunnel device everywhere
+	for ns in host_a gw_a gw_b host_b; do
+		ofl_in "${ns}" cat /proc/net/snmp /proc/net/snmp6 \
+			/proc/net/sctp/snmp "${stats}/rx_dropped" \
+			"${stats}/tx_dropped" 2>/dev/null
+	done | awk '
+		# Tcp: NAME... and then Tcp: VALUE...
+		$1 ~ /:$/ && $2 !~ /^[-0-9]/ {
+			for (i = 2; i <= NF; i++) name[i] = $i
+			next
+		}
+		$1 ~ /:$/ {
+			for (i = 2; i <= NF; i++)
+				if (name[i] ~ /CsumErrors$/) n += $i
+			next
+		}
+		NF == 2 && $1 ~ /(Csum|Checksum)Errors$/ { n += $2 }
+		NF == 1 { n += $1 }
+		END { print n + 0 }'
+}
+
+# what the peer's counters at both ends say, and whether they say the same
+ofl_peers_agree() {
 	local ns
 
-	for ns in host_a gw_a gw_b host_b; do
-		ofl_in "${ns}" awk '
-			FILENAME ~ /snmp6$/ && $1 ~ /CsumErrors$/ { n += $2 }
-			FILENAME ~ /net\/snmp$/ && $2 !~ /^[-0-9]/ {
-				for (i = 2; i <= NF; i++) name[i] = $i
-			}
-			FILENAME ~ /net\/snmp$/ && $2 ~ /^[-0-9]/ {
-				for (i = 2; i <= NF; i++)
-					if (name[i] ~ /CsumErrors$/) n += $i
-			}
-			$1 == "SctpChecksumErrors" { n += $2 }
-			FILENAME ~ /_dropped$/ { n += $1 }
-			END { print n + 0 }
-		' $(ofl_error_files "${ns}") </dev/null
-	done | awk '{ n += $1 } END { print n }'
-}
-
-ofl_error_files() {
-	local file
-
-	for file in /proc/net/snmp /proc/net/snmp6 /proc/net/sctp/snmp; do
-		ofl_in "$1" test -e "${file}" && echo "${file}"
-	done
-	case $1 in
-	gw_*)
-		echo /sys/class/net/tun0/statistics/rx_dropped
-		echo /sys/class/net/tun0/statistics/tx_dropped
-		;;
-	esac
-}
-
-# the transmit and receive counters of the peer at one end, in one line
-ofl_peer_counts() {
-	ofl_in "$1" "${OVPN_CLI}" get_peer tun0 1 2>&1 | awk -v dir="$2" '
-		$2 == dir && ($1 == "VPN" || $1 == "LINK") {
-			printf "%s%s=%s ", $1, $3, $4
+	for ns in gw_a gw_b; do
+		ofl_in "${ns}" "${OVPN_CLI}" get_peer tun0 1 2>&1 |
+			sed "s/^/${ns} /"
+	done | awk '
+		# gw_a VPN TX bytes: 123
+		$2 == "VPN" || $2 == "LINK" { n[$1, $2, $3, $4] = $5; seen++ }
+		function differ(from, to, layer, unit,   sent, got) {
+			sent = n[from, layer, "TX", unit]
+			got = n[to, layer, "RX", unit]
+			if (sent == got)
+				return 0
+			print from ": " layer, unit, sent, "sent,", got,
+				"received"
+			return 1
+		}
+		END {
+			bad = seen != 16
+			bad += differ("gw_a", "gw_b", "VPN", "bytes:")
+			bad += differ("gw_a", "gw_b", "VPN", "packets:")
+			bad += differ("gw_a", "gw_b", "LINK", "bytes:")
+			bad += differ("gw_a", "gw_b", "LINK", "packets:")
+			bad += differ("gw_b", "gw_a", "VPN", "bytes:")
+			bad += differ("gw_b", "gw_a", "VPN", "packets:")
+			bad += differ("gw_b", "gw_a", "LINK", "bytes:")
+			bad += differ("gw_b", "gw_a", "LINK", "packets:")
+			exit bad != 0
 		}'
-}
-
-ofl_peers_agree() {
-	local a_tx b_rx b_tx a_rx
-
-	a_tx=$(ofl_peer_counts gw_a TX)
-	b_rx=$(ofl_peer_counts gw_b RX)
-	b_tx=$(ofl_peer_counts gw_b TX)
-	a_rx=$(ofl_peer_counts gw_a RX)
-	if [ -n "${a_tx}" ] && [ "${a_tx}" = "${b_rx}" ] &&
-	   [ -n "${b_tx}" ] && [ "${b_tx}" = "${a_rx}" ]; then
-		return 0
-	fi
-	echo "a>b sent ${a_tx}received ${b_rx}" \
-		"b>a sent ${b_tx}received ${a_rx}"
-	return 1
 }
 
 # what one gateway received from the tunnel

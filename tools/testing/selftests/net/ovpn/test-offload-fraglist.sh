@@ -14,8 +14,7 @@ MTU=1400
 # lists WANT COMMAND...: forwarded traffic is merged into lists, and these reach
 # the tunnel device as they are
 lists() {
-	ofl_need tx-scatter-gather-fraglist || return 0
-	ofl_need tx-gso-list || return 0
+	ofl_need tx-scatter-gather-fraglist tx-gso-list || return 0
 	ofl_checked "$1" lists_tapped "${@:2}"
 }
 
@@ -40,12 +39,25 @@ switched_off() {
 
 	ofl_need tx-scatter-gather-fraglist || return 0
 	for feature in tx-scatter-gather-fraglist tx-gso-list; do
-		ofl_feature gw_a tun0 "${feature}" off
+		ofl_feature gw_a tun0 off "${feature}"
 		ofl_checked "udp=640 tcp=3000" switched_off_run
-		ofl_feature gw_a tun0 "${feature}" on
+		ofl_feature gw_a tun0 on "${feature}"
 		[ "${OFL_TAP[max]}" -le "${MTU}" ] ||
 			ofl_fail "list reached tun0 with ${feature} off"
 	done
+}
+
+# the core takes lists apart for a device without checksum offload and leaves
+# the checksums of the pieces partial all the same
+no_csum() {
+	ofl_need tx-checksum-ip-generic tx-scatter-gather-fraglist || return 0
+	ofl_feature gw_a tun0 off tx-checksum-ip-generic
+	ofl_checked "udp=640 tcp=3000" both_protocols
+	ofl_in gw_a ethtool -K tun0 tx-checksum-ip-generic on sg on gso on \
+		tso on tx-udp-segmentation on \
+		tx-scatter-gather-fraglist on >/dev/null
+	ofl_need tx-scatter-gather-fraglist tx-gso-list ||
+		ofl_fail "lists are not back"
 }
 
 switched_off_run() {
@@ -83,16 +95,16 @@ with_snat() {
 
 # without scatter-gather at the sender the chained packets are linear
 linear() {
-	ofl_feature host_a eth0 tx-scatter-gather off
-	defer ofl_feature host_a eth0 tx-scatter-gather on
+	ofl_feature host_a eth0 off tx-scatter-gather
+	defer ofl_feature host_a eth0 on tx-scatter-gather
 	lists "udp=640 tcp=3000" both_protocols
 }
 
 udp_forwarding() {
-	ofl_feature gw_a lan0 rx-gro-list off
-	defer ofl_feature gw_a lan0 rx-gro-list on
-	ofl_feature gw_a lan0 rx-udp-gro-forwarding on
-	defer ofl_feature gw_a lan0 rx-udp-gro-forwarding off
+	ofl_feature gw_a lan0 off rx-gro-list
+	defer ofl_feature gw_a lan0 on rx-gro-list
+	ofl_feature gw_a lan0 on rx-udp-gro-forwarding
+	defer ofl_feature gw_a lan0 off rx-udp-gro-forwarding
 	lists "udp=640" both udp
 }
 
@@ -137,12 +149,12 @@ chain_run() {
 
 chain_send() {
 	local addr="${OFL_ADDR[local$1]}" bytes="$2" pieces="$3"
-	local fd word="" rc=0 i
+	local fd word="" rc=0 _
 
 	exec {fd}< <(ip netns exec "${gw_b}" ./udp-gso recv "${addr}" \
 		"${OFL_PORT}" 2 $((2 * bytes)) && echo complete)
 	read -r -t 20 -u "${fd}" word || rc=1
-	for i in 1 2; do
+	for _ in 1 2; do
 		ofl_in gw_a ./udp-fraglist "${addr}" "${OFL_PORT}" \
 			"${pieces}" 1340 || rc=1
 	done
@@ -159,7 +171,7 @@ chacha_setup() {
 
 split_lists() {
 	ofl_lan_mode SPLIT
-	ofl_feature gw_a lan0 rx-gro-list on
+	ofl_feature gw_a lan0 on rx-gro-list
 }
 
 aes_setup() {
@@ -167,7 +179,7 @@ aes_setup() {
 	split_lists
 }
 
-ofl_begin 20
+ofl_begin 21
 
 ofl_case "aes over IPv4: set up" aes_setup
 ofl_case "SPLIT: UDP lists over IPv4" lists "udp=320" udp 4
@@ -177,6 +189,7 @@ ofl_case "SPLIT: TCP lists over IPv6" lists "tcp=1500" tcp 6
 ofl_case "SPLIT: lists with source NAT" with_snat
 ofl_case "SPLIT: lists of linear packets" linear
 ofl_case "SPLIT: lists switched off" switched_off
+ofl_case "SPLIT: lists, checksum offload switched off" no_csum
 ofl_case "SPLIT: UDP GRO forwarding instead of lists" udp_forwarding
 ofl_case "SPLIT: a tap that holds the lists keeps its plaintext" held
 ofl_case "chachapoly over IPv6: set up" chacha_setup

@@ -8,6 +8,14 @@
 
 source ./offload-common.sh
 
+inner_traffic() {
+	ofl_stream TCP local 4 medium 10.8.0.2 &&
+	ofl_stream TCP local 6 medium fd08::2 &&
+	ofl_udp local 4 32 39701 10.8.0.2 -g 1250 39701 &&
+	ofl_udp local 6 33 39701 fd08::2 -g 1220 39701 &&
+	ofl_stream SCTP local 4 small 10.8.0.2
+}
+
 # a tunnel inside the tunnel, so that the checksum to complete starts deep
 inner_tunnel() {
 	local kind="$1" family="$2" far ns near
@@ -33,13 +41,6 @@ inner_tunnel() {
 	# resolved before it is counted
 	ofl_in gw_a ping -q -c 1 -W 10 10.8.0.2 >/dev/null &&
 	ofl_in gw_a ping -q -c 1 -W 10 fd08::2 >/dev/null || return
-	inner_traffic() {
-		ofl_stream TCP local 4 medium 10.8.0.2 &&
-		ofl_stream TCP local 6 medium fd08::2 &&
-		ofl_udp local 4 32 39701 10.8.0.2 -g 1250 39701 &&
-		ofl_udp local 6 33 39701 fd08::2 -g 1220 39701 &&
-		ofl_stream SCTP local 4 small 10.8.0.2
-	}
 	ofl_checked "tcp=700 udp=65 sctp=4" inner_traffic
 }
 

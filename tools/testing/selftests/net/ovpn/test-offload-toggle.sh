@@ -8,9 +8,11 @@
 
 source ./offload-common.sh
 
-FEATURES="tx-checksum-ip-generic tx-scatter-gather tx-scatter-gather-fraglist
+FEATURES=(
+	tx-checksum-ip-generic tx-scatter-gather tx-scatter-gather-fraglist
 	tx-tcp-segmentation tx-tcp6-segmentation tx-udp-segmentation
-	tx-sctp-segmentation tx-gso-list tx-generic-segmentation"
+	tx-sctp-segmentation tx-gso-list tx-generic-segmentation
+)
 
 # one transfer after the other until told to stop
 stream_until_stopped() {
@@ -27,39 +29,27 @@ toggle_all() {
 	rm -f "${OFL_DIR}/stop"
 	stream_until_stopped "$@" &
 	pid=$!
-	for feature in ${FEATURES}; do
-		ofl_feature gw_a tun0 "${feature}" off
-		# what depended on it went off with it
+	for feature in "${FEATURES[@]}"; do
+		ofl_feature gw_a tun0 off "${feature}"
 		restore
 	done
 	touch "${OFL_DIR}/stop"
 	wait "${pid}"
 }
 
+# all on again, what depended on another one as well
 restore() {
-	local feature
-
-	for feature in ${FEATURES}; do
-		ofl_feature gw_a tun0 "${feature}" on
-	done
+	ofl_feature gw_a tun0 on "${FEATURES[@]}"
 }
 
 toggled() {
-	local feature
-
-	for feature in ${FEATURES}; do
-		ofl_need "${feature}" || return 0
-	done
+	ofl_need "${FEATURES[@]}" || return 0
 	ofl_checked "tcp=1000 udp=320" toggle_all "$@"
 }
 
 without() {
-	local feature
-
-	for feature in "$@"; do
-		ofl_need "${feature}" || return 0
-		ofl_feature gw_a tun0 "${feature}" off
-	done
+	ofl_need "${FEATURES[@]}" || return 0
+	ofl_feature gw_a tun0 off "$1"
 	ofl_checked "tcp=5500 udp=1280 sctp=200" everything
 	restore
 }

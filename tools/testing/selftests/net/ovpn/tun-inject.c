@@ -9,9 +9,9 @@
 #include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
+#include <linux/types.h>
 #include <linux/virtio_net.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,17 +21,19 @@
 #define FILL		0x5a
 #define MAX_LEN		65535
 
-static uint8_t __attribute__((aligned(8)))
-	pkt[sizeof(struct virtio_net_hdr) + MAX_LEN];
-static uint8_t *const ip = pkt + sizeof(struct virtio_net_hdr);
+static struct {
+	struct virtio_net_hdr vh;
+	__u8 ip[MAX_LEN];
+} pkt;
+static __u8 *const ip = pkt.ip;
 
-static void put16(uint8_t *p, unsigned int v)
+static void put16(__u8 *p, unsigned int v)
 {
 	p[0] = v >> 8;
 	p[1] = v;
 }
 
-static unsigned int fold(const uint8_t *p, size_t len, uint32_t sum)
+static unsigned int fold(const __u8 *p, size_t len, __u32 sum)
 {
 	size_t i;
 
@@ -46,7 +48,7 @@ static unsigned int fold(const uint8_t *p, size_t len, uint32_t sum)
 static size_t put_ip(int family, const char *src, const char *dst,
 		     unsigned int proto, size_t l4_len, bool options)
 {
-	static const uint8_t opts4[] = { 1, 1, 1, 0 };
+	static const __u8 opts4[] = { 1, 1, 1, 0 };
 	size_t hlen;
 
 	if (family == AF_INET) {
@@ -88,7 +90,7 @@ static int open_tun(const char *name)
 	fd = open("/dev/net/tun", O_RDWR);
 	if (fd < 0)
 		err(1, "/dev/net/tun");
-	strncpy(ifr.ifr_name, name, IFNAMSIZ - 1);
+	snprintf(ifr.ifr_name, IFNAMSIZ, "%s", name);
 	if (ioctl(fd, TUNSETIFF, &ifr))
 		err(1, "TUNSETIFF %s", name);
 	if (ioctl(fd, TUNSETVNETHDRSZ, &len))
@@ -96,7 +98,7 @@ static int open_tun(const char *name)
 	return fd;
 }
 
-static void usage(void)
+static void help(void)
 {
 	fprintf(stderr,
 		"usage: tun-inject [-g SIZE] [-H LEN] [-n COUNT] [-x] DEV tcp|udp SRC DST LEN\n"
@@ -108,12 +110,12 @@ static void usage(void)
 
 int main(int argc, char **argv)
 {
-	struct virtio_net_hdr *vh = (struct virtio_net_hdr *)pkt;
+	struct virtio_net_hdr *vh = &pkt.vh;
 	unsigned int gso = 0, hdr_len = 0, proto, csum_off, addr_off, addr_len;
 	size_t nh_len, l4_hlen, len, total;
 	int fd, opt, family, count = 1;
 	bool options = false;
-	uint8_t *l4;
+	__u8 *l4;
 
 	while ((opt = getopt(argc, argv, "g:H:n:x")) != -1) {
 		if (opt == 'g')
@@ -125,13 +127,13 @@ int main(int argc, char **argv)
 		else if (opt == 'x')
 			options = true;
 		else
-			usage();
+			help();
 	}
 	if (argc - optind != 5)
-		usage();
+		help();
 	argv += optind;
 	if (strcmp(argv[1], "tcp") && strcmp(argv[1], "udp"))
-		usage();
+		help();
 	proto = strcmp(argv[1], "tcp") ? IPPROTO_UDP : IPPROTO_TCP;
 	family = strchr(argv[2], ':') ? AF_INET6 : AF_INET;
 	len = strtoul(argv[4], NULL, 0);
@@ -176,7 +178,7 @@ int main(int argc, char **argv)
 	fd = open_tun(argv[0]);
 	total = sizeof(*vh) + nh_len + l4_hlen + len;
 	while (count--)
-		if (write(fd, pkt, total) != (ssize_t)total)
+		if (write(fd, &pkt, total) != (ssize_t)total)
 			err(1, "write");
 	return 0;
 }

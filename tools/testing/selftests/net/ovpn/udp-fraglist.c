@@ -9,10 +9,10 @@
 
 #include <arpa/inet.h>
 #include <err.h>
+#include <linux/types.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 	};
 	int fd, ret, on = 1, off = 0, probe, pieces, len;
 	struct addrinfo *ai;
-	uint8_t buf[2048];
+	__u8 buf[2048];
 
 	if (argc != 5) {
 		fprintf(stderr, "usage: udp-fraglist ADDR PORT PIECES LEN\n");

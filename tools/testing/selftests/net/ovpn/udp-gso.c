@@ -6,12 +6,12 @@
 
 #include <arpa/inet.h>
 #include <err.h>
+#include <linux/types.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@
 #define MAX_LEN		65536
 #define PATIENCE_MS	15000
 
-static uint8_t buf[MAX_LEN];
+static __u8 buf[MAX_LEN];
 
 static int open_socket(const char *addr, const char *port, bool passive)
 {
@@ -54,8 +54,8 @@ static int open_socket(const char *addr, const char *port, bool passive)
 /* move the transport header away from where a plain packet has it */
 static void add_options(int fd)
 {
-	static const uint8_t opts4[] = { 1, 1, 1, 0 };
-	static const uint8_t dstopts6[] = { 0, 0, 1, 4, 0, 0, 0, 0 };
+	static const __u8 opts4[] = { 1, 1, 1, 0 };
+	static const __u8 dstopts6[] = { 0, 0, 1, 4, 0, 0, 0, 0 };
 	socklen_t len = sizeof(int);
 	int family;
 
