@@ -31,9 +31,15 @@ patched) tree=$(tree_snapshot) ;;
 *)	tree=$(git -C "$TREE" rev-parse -q --verify "$what^{tree}") ||
 		die "build/linux has no commit $what" ;;
 esac
+# patches that only the rig needs, to make a flavour work at all
+patches=
+case $flavour in
+um*)	patches=$(ls "$RIG"/patches/um-*.patch) ;;
+esac
 config=$({
 	for f in $fragments; do cat "$RIG/config/$f.config"; done
 	[ "$flavour" != x86 ] || cat "$TOP"/bench/module/*
+	cat "$RIG/kernel-build.sh" $patches
 } | sha256sum | cut -c1-8)
 root=$("$RIG/root.sh" path)
 id=$flavour-$(echo "$tree" | cut -c1-12)-$config-${root##*-}
@@ -67,6 +73,10 @@ if [ ! -e "$kernel/.complete" ]; then
 		git -C "$TREE" commit-tree "$tree")
 	git -C "$src" checkout -q -f --detach "$commit"
 	git -C "$src" clean -qfd
+	for patch in $patches; do
+		git -C "$src" apply "$patch" ||
+			die "$patch does not apply to this base"
+	done
 	say "building $flavour $what"
 	rm -rf "$kernel"
 	mkdir -p "$kernel"

@@ -8,8 +8,10 @@
 
 . "$(dirname "$0")/lib.sh"
 
-# from the release's backports
-BACKPORTS="openvpn"
+# from the release's backports: OpenVPN that speaks DCO, and for the bench QEMU
+# and a perf of the base's age
+BACKPORTS="openvpn qemu-system-x86 qemu-system-common qemu-system-data seabios
+	linux-perf"
 
 # the kernel's build and its checks
 PACKAGES="gcc make flex bison bc libc6-dev libelf-dev libssl-dev pkg-config
@@ -23,7 +25,9 @@ PACKAGES="$PACKAGES python3-yaml python3-jsonschema"
 # user land of the tests
 PACKAGES="$PACKAGES iproute2 iputils-ping iperf3 ethtool nftables conntrack
 	tcpdump socat netcat-openbsd jq wireguard-tools procps psmisc openssl
-	lksctp-tools bpftool strace"
+	lksctp-tools bpftool strace mount"
+# plots of the bench
+PACKAGES="$PACKAGES gnuplot-nox"
 
 id=$(echo "$ROOT_SUITE $BACKPORTS $PACKAGES" | tr -s '\t\n' '  ' |
 	sha256sum | cut -c1-12)
