@@ -136,6 +136,7 @@ struct nicpair_hw {
  *	  ends are unregistered by the same call, which closes both before it
  *	  frees one, so that whoever is up may look at the other.
  * @napi: does what interrupts ask for, of both rings
+ * @armed: the hardware may interrupt; it does once, until NAPI has completed
  * @hw: the sending hardware of this end
  * @txd: the transmit ring
  * @tx_size: its size, a power of two
@@ -167,6 +168,7 @@ struct nicpair {
 	struct net_device *dev;
 	struct nicpair *peer;
 	struct napi_struct napi;
+	bool armed;
 	struct nicpair_hw hw;
 
 	struct nicpair_txd *txd;

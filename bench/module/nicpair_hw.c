@@ -230,7 +230,7 @@ static void look_at_frame(struct nicpair_rxd *r, const u8 *frame)
 			return;
 		end = l4 + ntohs(ip6->payload_len);
 		proto = ip6->nexthdr;
-		r->hash = jhash2(ip6->saddr.s6_addr32, 8, 0);
+		r->hash = jhash2((__force u32 *)ip6->saddr.s6_addr32, 8, 0);
 	} else {
 		return;
 	}
@@ -309,6 +309,16 @@ static bool send_frames(struct nicpair *np, struct nicpair *far,
 	return true;
 }
 
+/* A NAPI that is being taken down ignores it.  The memory is there: see the
+ * peer pointer.
+ */
+static void interrupt(struct nicpair *np)
+{
+	/* orders the ring before the mark; pairs with nicpair_poll() */
+	if (xchg(&np->armed, false))
+		napi_schedule(&np->napi);
+}
+
 /**
  * nicpair_hw_run - let the hardware send what has been posted
  * @np: the sending end
@@ -357,11 +367,8 @@ void nicpair_hw_run(struct nicpair *np)
 	local_irq_restore(flags);
 	spin_unlock(&hw->lock);
 
-	/* A NAPI that is being taken down ignores this.  The memory is there:
-	 * see the peer pointer.
-	 */
 	if (rx_irq)
-		napi_schedule(&far->napi);
+		interrupt(far);
 	if (tx_irq)
-		napi_schedule(&np->napi);
+		interrupt(np);
 }

@@ -302,9 +302,15 @@ static int nicpair_poll(struct napi_struct *napi, int budget)
 	/* without memory there is nobody else who would try again */
 	if (!refilled)
 		return budget;
-	/* an interrupt since then was noted and schedules us again */
-	if (done < budget)
-		napi_complete_done(napi, done);
+	if (done == budget || !napi_complete_done(napi, done))
+		return done;
+
+	/* interrupts on again; what came before that has not raised one */
+	smp_store_mb(np->armed, true);
+	if (np->rx_taken != READ_ONCE(np->rx_filled) ||
+	    np->tx_cleaned != READ_ONCE(np->tx_sent))
+		if (xchg(&np->armed, false))
+			napi_schedule(napi);
 	return done;
 }
 
@@ -387,6 +393,7 @@ static int nicpair_open(struct net_device *dev)
 
 	netif_napi_add(dev, &np->napi, nicpair_poll);
 	napi_enable(&np->napi);
+	np->armed = true;
 
 	spin_lock_bh(&np->hw.lock);
 	np->hw.on = true;
