@@ -48,15 +48,19 @@ ready() {
 }
 
 from_tree() {
-	KSRC=$(cd "$KSRC" 2>/dev/null && pwd) ||
-		die "KSRC=$KSRC: no such folder"
-	[ -f "$KSRC/Makefile" ] && [ -f "$KSRC/Kbuild" ] &&
-		[ -d "$KSRC/net/core" ] || die "KSRC=$KSRC is no kernel tree"
+	[ -d "$KSRC" ] || die "KSRC=$KSRC: no such folder"
+	KSRC=$(cd "$KSRC" && pwd)
+	for path in Makefile Kbuild net/core; do
+		[ -e "$KSRC/$path" ] ||
+			die "KSRC=$KSRC is no kernel tree: it has no $path"
+	done
 	[ -f "$KSRC/drivers/net/ovpn/io.c" ] ||
 		die "KSRC=$KSRC ($(kernel_version "$KSRC")) is too old:" \
 			"it has no drivers/net/ovpn (6.16 and later have)"
 	version=$(kernel_version "$KSRC")
-	if git -C "$KSRC" rev-parse -q --verify HEAD >/dev/null 2>&1; then
+	# a tree of its own, not a folder that another one ignores
+	if prefix=$(git -C "$KSRC" rev-parse --show-prefix 2>/dev/null) &&
+		[ -z "$prefix" ]; then
 		commit=$(git -C "$KSRC" rev-parse HEAD)
 		id=ksrc-$(echo "$commit" | cut -c1-12)
 		ready "$id" "$version" "git:$commit" && return
@@ -70,8 +74,9 @@ from_tree() {
 		ready "$id" "$version" "git:$commit"
 		return
 	fi
-	[ ! -e "$KSRC/.config" ] && [ ! -e "$KSRC/include/generated" ] ||
+	if [ -e "$KSRC/.config" ] || [ -e "$KSRC/include/generated" ]; then
 		die "KSRC=$KSRC was built in: run make mrproper there first"
+	fi
 	sum=$(cd "$KSRC" && find . -type f -print0 | LC_ALL=C sort -z |
 		xargs -0 sha256sum | sha256sum | cut -d' ' -f1)
 	id=ksrc-$(echo "$sum" | cut -c1-12)
@@ -88,20 +93,24 @@ from_debian() {
 		ready "$id" "$version" "$sum" && return
 	fi
 	need_space "$CACHE" 12
+	need mmdebstrap mmdebstrap
 	found=
 	for suite in $BASE_SUITES; do
 		say "asking for $package in $suite"
-		(apt_setup "$suite") || { why=1; continue; }
+		# what is wrong with one suite matters only if none has it
+		said=$( (apt_setup "$suite") 2>&1 ) || {
+			why=${said##*error: }
+			continue
+		}
 		version=$(apt_own apt-cache show --no-all-versions "$package" \
 			2>/dev/null | sed -n 's/^Version: //p' | head -n 1)
 		[ -n "$version" ] && found=$suite && break
 	done
-	[ -n "$found" ] || {
-		[ -n "${why:-}" ] && [ -z "${version:-}" ] &&
-			die "no $package: no suite of $BASE_SUITES has it, or" \
-				"none could be read, and the cache is empty"
+	if [ -z "$found" ] && [ -n "${why:-}" ]; then
+		die "the cache is empty and $package cannot be fetched: $why"
+	elif [ -z "$found" ]; then
 		die "$package is gone from $BASE_SUITES; use KSRC=DIR"
-	}
+	fi
 	id=debian-$(echo "$version" | tr '~+:' '---')
 	say "fetching $package $version from $found"
 	work=$CACHE/base/$id.tmp

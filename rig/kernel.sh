@@ -23,6 +23,7 @@ um-debug) fragments="features guest um debug" ;;
 x86)	fragments="features guest qemu" ;;
 *)	die "unknown kernel flavour $flavour (um, um-debug, x86)" ;;
 esac
+# shellcheck disable=SC2153 # lib.sh sets it
 [ -d "$TREE/.git" ] || die "no kernel tree yet: run make tree"
 
 case $what in
@@ -39,6 +40,7 @@ esac
 config=$({
 	for f in $fragments; do cat "$RIG/config/$f.config"; done
 	[ "$flavour" != x86 ] || cat "$TOP"/bench/module/*
+	# shellcheck disable=SC2086 # a list
 	cat "$RIG/kernel-build.sh" $patches
 } | sha256sum | cut -c1-8)
 root=$("$RIG/root.sh" path)
@@ -80,6 +82,7 @@ if [ ! -e "$kernel/.complete" ]; then
 	say "building $flavour $what"
 	rm -rf "$kernel"
 	mkdir -p "$kernel"
+	# shellcheck disable=SC2086 # a list
 	"$RIG/in-root" sh -eu rig/kernel-build.sh "$flavour" "$JOBS" \
 		"/cache/kernel/$id" $fragments ||
 		die "the kernel $flavour $what did not build"

@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ $# = 1 ] || die "usage: rig/kselftest.sh base|patched"
+# shellcheck disable=SC2153 # lib.sh sets it
 [ -d "$TREE/.git" ] || die "no kernel tree yet: run make tree"
 case $1 in
 base)	tree=$(git -C "$TREE" rev-parse 'base^{tree}') ;;
@@ -35,6 +36,7 @@ if [ "$(cat "$dir/.complete" 2>/dev/null)" != "$tree" ]; then
 		Kconfig scripts usr include arch/x86 arch/um \
 		tools/include tools/scripts tools/build tools/objtool |
 		tar -x -C "$dir"
+	# shellcheck disable=SC2016 # expanded in the tool root
 	"$RIG/in-root" sh -euc '
 		cd "/ovpn/build/kselftest/$1"
 		make -s -C uapi ARCH=x86 headers

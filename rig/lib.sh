@@ -7,11 +7,6 @@
 
 set -eu
 
-TOP=$(cd "$(dirname "$0")" && git rev-parse --show-toplevel)
-BUILD=$TOP/build
-CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/ovpn-rig
-TREE=$BUILD/linux
-RIG=$TOP/rig
 ME=${0##*/}
 ME=${ME%.sh}
 
@@ -43,12 +38,21 @@ need() {
 	say "installing $2"
 	DEBIAN_FRONTEND=noninteractive
 	export DEBIAN_FRONTEND
-	if ! apt-get install -qq -y --no-install-recommends "$2" >&2; then
-		apt-get update -qq >&2 &&
+	# lists that are missing or old are the usual reason to fail
+	apt-get install -qq -y --no-install-recommends "$2" >&2 ||
+		{ apt-get update -qq >&2; } ||
+		die "$1 is missing and apt cannot read its mirrors"
+	command -v "$1" >/dev/null 2>&1 ||
 		apt-get install -qq -y --no-install-recommends "$2" >&2 ||
-			die "$1 is missing and apt cannot install $2"
-	fi
+		die "$1 is missing and apt cannot install $2"
 }
+
+need git git
+TOP=$(cd "$(dirname "$0")" && git rev-parse --show-toplevel)
+BUILD=$TOP/build
+CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/ovpn-rig
+TREE=$BUILD/linux
+RIG=$TOP/rig
 
 # need_space DIR GIB: room for what is about to be made
 need_space() {
@@ -60,11 +64,11 @@ need_space() {
 
 # series_id: what identifies the state of everything that a series is made of
 series_id() {
-	(cd "$TOP" && {
-		git ls-files -z -co --exclude-standard -- series drivers \
-			include net tools Documentation |
-			xargs -0r sha256sum
-	} | sha256sum | cut -c1-12)
+	(cd "$TOP" && git ls-files -co --exclude-standard -- series drivers \
+		include net tools Documentation | LC_ALL=C sort -u |
+		while read -r path; do
+			[ ! -e "$path" ] || printf '%s\0' "$path"
+		done | xargs -0r sha256sum) | sha256sum | cut -c1-12
 }
 
 # tree_snapshot: build/linux as it stands, uncommitted changes included, as a
@@ -72,7 +76,7 @@ series_id() {
 tree_snapshot() {
 	index=$BUILD/index.$$
 	cp "$TREE/.git/index" "$index"
-	GIT_INDEX_FILE=$index git -C "$TREE" add -A
+	GIT_INDEX_FILE=$index git -C "$TREE" add -A -f
 	GIT_INDEX_FILE=$index git -C "$TREE" write-tree
 	rm -f "$index"
 }

@@ -55,6 +55,7 @@ mode=root
 }
 apt-config dump | grep -E '^Acquire::https?::Proxy' > "$APT_DIR/proxy.conf" ||
 	: > "$APT_DIR/proxy.conf"
+# shellcheck disable=SC2086 # to one line
 include=$(echo $PACKAGES | tr ' ' ',')
 for package in $BACKPORTS; do
 	include=$include,$package/$ROOT_SUITE-backports
