@@ -316,14 +316,21 @@ ofl_errors() {
 
 # what the peer's counters at both ends say, and whether they say the same
 ofl_peers_agree() {
-	local ns
+	local ns dir unit stats=/sys/class/net/tun0/statistics
 
 	for ns in gw_a gw_b; do
 		ofl_in "${ns}" "${OVPN_CLI}" get_peer tun0 1 2>&1 |
 			sed "s/^/${ns} /"
+		for dir in rx tx; do
+			for unit in bytes packets; do
+				echo "${ns} DEV ${dir^^} ${unit}:" \
+					"$(ofl_in "${ns}" \
+					cat "${stats}/${dir}_${unit}")"
+			done
+		done
 	done | awk '
 		# gw_a VPN TX bytes: 123
-		$2 == "VPN" || $2 == "LINK" { n[$1, $2, $3, $4] = $5; seen++ }
+		$2 ~ /^(VPN|LINK|DEV)$/ { n[$1, $2, $3, $4] = $5; seen++ }
 		function differ(from, to, layer, unit,   sent, got) {
 			sent = n[from, layer, "TX", unit]
 			got = n[to, layer, "RX", unit]
@@ -333,8 +340,26 @@ ofl_peers_agree() {
 				"received"
 			return 1
 		}
+		# the device counts what its only peer counts
+		function apart(where, dir, unit,   dev, peer) {
+			dev = n[where, "DEV", dir, unit]
+			peer = n[where, "VPN", dir, unit]
+			if (dev == peer)
+				return 0
+			print where ":", dir, unit, dev, "by the device,",
+				peer, "by the peer"
+			return 1
+		}
 		END {
-			bad = seen != 16
+			bad = seen != 24
+			bad += apart("gw_a", "TX", "bytes:")
+			bad += apart("gw_a", "TX", "packets:")
+			bad += apart("gw_a", "RX", "bytes:")
+			bad += apart("gw_a", "RX", "packets:")
+			bad += apart("gw_b", "TX", "bytes:")
+			bad += apart("gw_b", "TX", "packets:")
+			bad += apart("gw_b", "RX", "bytes:")
+			bad += apart("gw_b", "RX", "packets:")
 			bad += differ("gw_a", "gw_b", "VPN", "bytes:")
 			bad += differ("gw_a", "gw_b", "VPN", "packets:")
 			bad += differ("gw_a", "gw_b", "LINK", "bytes:")
