@@ -88,7 +88,24 @@ inject_oversize_run() {
 	inject_one 4 -g 0 udp 3000
 }
 
-ofl_begin 10
+tun_drops() {
+	ofl_in gw_a cat /sys/class/net/tun0/statistics/tx_dropped
+}
+
+# a checksum that would be written over the address which chose the peer
+inject_into_header() {
+	local drops
+
+	ofl_need tx-checksum-ip-generic || return 0
+	tun_add
+	drops=$(tun_drops)
+	inject_one 6 -S 24 udp 100
+	# shellcheck disable=SC2016 # evaluated on each turn
+	busywait 5000 eval '[ "$(tun_drops)" -gt '"${drops}"' ]' ||
+		ofl_fail "it was not dropped"
+}
+
+ofl_begin 11
 ofl_case "set up" ofl_setup_case "${OVPN_ALG}" 4
 ofl_case "many segment sizes" \
 	inject_checked "1401 20001 60000" "536 1000 1340"
@@ -103,5 +120,6 @@ ofl_case "options" inject_checked "9001 60000" "1300" -x
 INJECT_SKIP=""
 ofl_case "headers alone are linear" inject_checked "60000" "1200" -H 60
 ofl_case "segments beyond the MTU" inject_oversize
+ofl_case "checksum inside the IPv6 header" inject_into_header
 
 ktap_finished

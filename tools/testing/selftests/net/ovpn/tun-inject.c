@@ -101,9 +101,10 @@ static int open_tun(const char *name)
 static void help(void)
 {
 	fprintf(stderr,
-		"usage: tun-inject [-g SIZE] [-H LEN] [-n COUNT] [-x] DEV tcp|udp SRC DST LEN\n"
+		"usage: tun-inject [-g SIZE] [-H LEN] [-n COUNT] [-S START] [-x] DEV tcp|udp SRC DST LEN\n"
 		"  -g  claim segments of SIZE bytes\n"
 		"  -H  claim headers of LEN bytes, which become the linear part\n"
+		"  -S  claim that the checksum starts START bytes into the packet\n"
 		"  -x  with IPv4 options or an IPv6 extension header\n");
 	exit(1);
 }
@@ -113,17 +114,19 @@ int main(int argc, char **argv)
 	struct virtio_net_hdr *vh = &pkt.vh;
 	unsigned int gso = 0, hdr_len = 0, proto, csum_off, addr_off, addr_len;
 	size_t nh_len, l4_hlen, len, total;
-	int fd, opt, family, count = 1;
+	int fd, opt, family, count = 1, start = -1;
 	bool options = false;
 	__u8 *l4;
 
-	while ((opt = getopt(argc, argv, "g:H:n:x")) != -1) {
+	while ((opt = getopt(argc, argv, "g:H:n:S:x")) != -1) {
 		if (opt == 'g')
 			gso = atoi(optarg);
 		else if (opt == 'H')
 			hdr_len = atoi(optarg);
 		else if (opt == 'n')
 			count = atoi(optarg);
+		else if (opt == 'S')
+			start = atoi(optarg);
 		else if (opt == 'x')
 			options = true;
 		else
@@ -162,7 +165,7 @@ int main(int argc, char **argv)
 	memset(l4 + l4_hlen, FILL, len);
 
 	vh->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
-	vh->csum_start = nh_len;
+	vh->csum_start = start < 0 ? (int)nh_len : start;
 	vh->csum_offset = csum_off;
 	vh->hdr_len = hdr_len;
 	if (gso) {
