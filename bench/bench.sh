@@ -29,7 +29,7 @@ sha256sum < "$kernel/config" | cut -c1-12 > "$BUILD/bench/config"
 list=$BUILD/bench/list
 awk -v quick="${Q:-}" -v only="${W:-}" -v kernels="$kernels" '
 	/^#/ || NF == 0 { next }
-	quick && $6 != "Q" { next }
+	quick && $7 != "Q" { next }
 	only && $1 != only { next }
 	{
 		nk = split(kernels, k, " ")
@@ -43,7 +43,8 @@ awk -v quick="${Q:-}" -v only="${W:-}" -v kernels="$kernels" '
 		for (di = 1; di <= nd; di++)
 		for (ik = 1; ik <= nk; ik++) {
 			split(k[ik], id, "=")
-			print id[2], id[1], w[iw], $1, c[ic], f[fi], d[di]
+			if (index("," $6 ",", "," id[1] ","))
+				print id[2], id[1], w[iw], $1, c[ic], f[fi], d[di]
 		}
 	}' "$TOP/bench/readings.tsv" > "$list"
 [ -s "$list" ] || die "no such workload: ${W:-} (see bench/readings.tsv)"

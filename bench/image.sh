@@ -74,6 +74,8 @@
 		-o stage/bench/bin/tunnel $src/tunnel.c
 	pack core
 	image openvpn $openvpn
+	mkdir -p stage/usr/lib/ssl
+	cp /etc/ssl/openssl.cnf stage/usr/lib/ssl
 	pack openvpn
 	image perf $perf
 	pack perf

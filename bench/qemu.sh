@@ -4,7 +4,8 @@
 #
 # Boot KERNEL (of rig/kernel.sh x86) in QEMU and run one workload in it.  Time in
 # the guest advances by one nanosecond with each instruction.  In OUTDIR:
-# console.log, and results, whose last line is "done" or the run has failed.
+# console.log, and results, whose last line is "done" or the run has failed.  SEED is
+# where the guest's random numbers come from (default 1).
 #	-p	with perf, count functions instead of packets
 #	-t	deadline in seconds of this machine (default 300)
 
@@ -66,7 +67,7 @@ in_root() {
 
 # shellcheck disable=SC2016 # expanded by the shell in the tool root
 timeout -k 1 "$deadline" "${IN_ROOT:-$RIG/in-root}" sh -euc '
-	out=$1 kernel=$2 layers=$3 line=$4
+	out=$1 kernel=$2 layers=$3 line=$4 seed=$5
 	cd "$out/top"
 	find bench | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0 \
 		> "$out/top.cpio"
@@ -79,15 +80,18 @@ timeout -k 1 "$deadline" "${IN_ROOT:-$RIG/in-root}" sh -euc '
 	rm top.cpio
 	exec qemu-system-x86_64 -accel tcg -icount shift=0,sleep=off -smp 1 \
 		-M pc -m 1G -cpu max,-erms,-fsrm -nodefaults -no-reboot \
-		-display none -seed 1 -rtc base=2026-01-01,clock=vm \
+		-display none -seed "$seed" -rtc base=2026-01-01,clock=vm \
 		-serial file:console.log -serial file:results \
 		-kernel "$kernel" -initrd initrd -append "$line"
-' sh "$(in_root "$out")" "$(in_root "$kernel")" "$layers" "$line" \
+' sh "$(in_root "$out")" "$(in_root "$kernel")" "$layers" "$line" "${SEED:-1}" \
 	> "$out/qemu.log" 2>&1 || status=$?
 rm -f "$out/initrd" "$out/top.cpio"
 if [ "${status:-0}" = 124 ]; then
 	die "$workload: no result within $deadline s, see $out/console.log"
 fi
-[ "$(tr -d '\r' < "$out/results" 2>/dev/null | tail -n 1)" = "done" ] ||
-	die "$workload: $(tr -d '\r' < "$out/console.log" 2>/dev/null |
-		grep -v '^$' | tail -n 1), see $out/console.log"
+if [ ! -e "$out/results" ]; then
+	die "$workload: QEMU did not start: $(tail -n 1 "$out/qemu.log")"
+fi
+[ "$(tr -d '\r' < "$out/results" | tail -n 1)" = "done" ] ||
+	die "$workload: $(tr -d '\r' < "$out/console.log" |
+		grep -v -e '^$' -e 'reboot: Restarting system' | tail -n 1)"

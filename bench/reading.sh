@@ -32,7 +32,7 @@ if [ ! -e "$file" ]; then
 	"$TOP/bench/qemu.sh" -k "$CACHE/kernel/$kernel/linux" -o "$out" "$script" \
 		wire="$wire" cipher="$cipher" family="$family" \
 		direction="$direction" arg="$arg" \
-		warm=200 window=200 windows=4 || {
+		warm=200 window=150 windows=4 || {
 		mkdir -p "$BUILD/bench/failed"
 		cp "$out/console.log" "$BUILD/bench/failed/$key.log"
 		die "$* failed, see build/bench/failed/$key.log"

@@ -73,7 +73,7 @@ def overhead($rows):
 		and .wire == $r.wire and .family == $r.family
 		and .direction == $r.direction)] | first) as $plain
 	| ([$rows[] | select((.workload | startswith("aead-"))
-		and .kernel == $r.kernel and .cipher == $r.cipher)]
+		and .cipher == $r.cipher)]
 		| sort_by(.payload_per_record)) as $aead
 	| if $plain == null or ($aead | length) < 2 then . else
 		(if .family == "ipv6" then 72 else 52 end) as $headers

@@ -24,6 +24,7 @@ in_ns() {
 case $FAMILY in
 ipv4)	WIRE_A=10.10.0.1 WIRE_B=10.10.0.2 TUN_A=10.8.0.1 TUN_B=10.8.0.2 ;;
 ipv6)	WIRE_A=fd00:10::1 WIRE_B=fd00:10::2 TUN_A=fd00:8::1 TUN_B=fd00:8::2 ;;
+-)	;;
 *)	die "no such family: $FAMILY" ;;
 esac
 
@@ -32,8 +33,7 @@ METERS=''
 
 # wire: the two namespaces and what is between them
 wire() {
-	ip netns add a
-	ip netns add b
+	namespace a b
 	case $WIRE in
 	split)
 		ip link add w netns a type veth peer name w netns b
@@ -47,7 +47,7 @@ wire() {
 	nic)
 		insmod /bench/modules/nicpair.ko
 		ip link add w netns a link-netns b type nicpair
-		ip -n b link set nicpair0 name w
+		ip -n b link set dev nicpair0 name w
 		for ns in a b; do
 			in_ns $ns ethtool -K w gro "${GRO:-on}"
 			METERS="$METERS hw_$ns=$ns:w:hw_ns"
@@ -58,14 +58,33 @@ wire() {
 	esac
 	address a w 10.10.0.1/24 fd00:10::1/64
 	address b w 10.10.0.2/24 fd00:10::2/64
+	up a w
+	up b w
+}
+
+# up NAMESPACE DEVICE: wait until it has a carrier and IPv6 has noticed; what is
+# sent before that is lost, and neighbours are asked for again after a second only
+up() {
+	until ip -n "$1" -6 route show table local dev "$2" |
+		grep -q '^multicast'; do :; done
+}
+
+# namespace NAME...: with socket buffers of one size, for what autotuning makes of
+# them differs from one connection to the next
+namespace() {
+	for ns; do
+		ip netns add "$ns"
+		in_ns "$ns" sysctl -qw "net.ipv4.tcp_rmem=4096 4194304 4194304" \
+			"net.ipv4.tcp_wmem=4096 4194304 4194304"
+	done
 }
 
 # address NAMESPACE DEVICE V4 V6: both, and up
 address() {
 	ip -n "$1" addr add "$3" dev "$2"
 	ip -n "$1" addr add "$4" dev "$2" nodad
-	ip -n "$1" link set "$2" up
-	ip -n "$1" link set lo up
+	ip -n "$1" link set dev "$2" up
+	ip -n "$1" link set dev lo up
 }
 
 # ovpn_tunnel [udp|tcp]: device t at both ends
@@ -105,8 +124,8 @@ flow() {
 	fi
 	kind=$1
 	shift
-	in_ns $to load sink 5001
-	in_ns $from load "$kind" "$target" 5001 "$@" &
+	in_ns "$to" load sink 5001
+	in_ns "$from" load "$kind" "$target" 5001 "$@" &
 	source=$!
 	if [ -n "${PROFILE:-}" ]; then
 		profile
@@ -116,7 +135,7 @@ flow() {
 			$METERS > /tmp/windows
 		sed 's/^/window /' /tmp/windows > /dev/ttyS1
 	fi
-	kill -0 $source || die "the traffic ended early"
+	kill -0 "$source" || die "the traffic ended early"
 }
 
 # profile: stacks, folded, with the number of samples of each

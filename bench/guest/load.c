@@ -13,8 +13,8 @@
  * i goes to the i-th address after ADDRESS and comes from the i-th after SOURCE.
  * rr sends one byte and waits for one.  udp sends datagrams of SIZE bytes,
  * SEGMENTS of them in each call (UDP_SEGMENT), and waits for an answer of the
- * sink whenever WINDOW bytes or datagrams are on the way: it is the sum of QUIC
- * that matters here, and no receive queue runs over.
+ * sink whenever a window of bytes or datagrams is on the way: as much of QUIC as
+ * matters here, and no receive queue runs over.
  *
  * One thing less than iperf3 does: nothing is timed, printed or agreed upon.
  */
@@ -124,10 +124,17 @@ static int listener(int type, int port)
 	return s;
 }
 
-/* an answer for each half window, so that the sender never runs dry */
+/* an answer for each half window, so that the sender never runs dry; it says
+ * how much has arrived so far
+ */
+struct answer {
+	uint64_t bytes;
+	uint64_t datagrams;
+};
+
 static void take_datagrams(int s, struct counters *c)
 {
-	static uint64_t bytes, datagrams;
+	static struct answer got, told;
 	union {
 		char buf[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
@@ -155,15 +162,16 @@ static void take_datagrams(int s, struct counters *c)
 	cm = CMSG_FIRSTHDR(&m);
 	if (cm && cm->cmsg_level == IPPROTO_UDP && cm->cmsg_type == UDP_GRO)
 		memcpy(&size, CMSG_DATA(cm), sizeof(size));
+	got.bytes += n;
+	got.datagrams += size ? (n + size - 1) / size : 1;
 	c->bytes += n;
-	bytes += n;
 	c->calls += size ? (n + size - 1) / size : 1;
-	datagrams += size ? (n + size - 1) / size : 1;
-	if (datagrams < WINDOW_DATAGRAMS / 2 && bytes < WINDOW_BYTES / 2)
+	if (got.datagrams - told.datagrams < WINDOW_DATAGRAMS / 2 &&
+	    got.bytes - told.bytes < WINDOW_BYTES / 2)
 		return;
-	bytes = 0;
-	datagrams = 0;
-	if (sendto(s, "", 1, 0, (void *)&from, m.msg_namelen) != 1)
+	told = got;
+	if (sendto(s, &told, sizeof(told), 0, (void *)&from,
+		   m.msg_namelen) != sizeof(told))
 		err(1, "answering");
 }
 
@@ -282,31 +290,24 @@ static void udp(char **argv)
 	int size = atoi(argv[2]), segments = atoi(argv[3]);
 	struct end e = address(argv[0], atoi(argv[1]), 0);
 	int s = socket(e.sa.ss_family, SOCK_DGRAM, 0);
-	int datagrams = 0, bytes = 0, length;
+	struct answer sent = { 0 }, there = { 0 };
+	int length = size * segments;
 
 	if (s < 0 || connect(s, (void *)&e.sa, e.len))
 		err(1, "UDP socket");
 	if (segments > 1 &&
 	    setsockopt(s, IPPROTO_UDP, UDP_SEGMENT, &size, sizeof(size)))
 		err(1, "UDP_SEGMENT");
-	length = size * segments;
 	while (1) {
 		if (write(s, buf, length) != length)
 			err(1, "write");
-		datagrams += segments;
-		bytes += length;
-		while (datagrams + segments > WINDOW_DATAGRAMS ||
-		       bytes + length > WINDOW_BYTES) {
-			if (read(s, buf, 1) != 1)
+		sent.datagrams += segments;
+		sent.bytes += length;
+		while (sent.datagrams + segments - there.datagrams >
+		       WINDOW_DATAGRAMS ||
+		       sent.bytes + length - there.bytes > WINDOW_BYTES)
+			if (read(s, &there, sizeof(there)) != sizeof(there))
 				err(1, "waiting for an answer");
-			/* the sink answers at the first of the two halves */
-			datagrams -= WINDOW_DATAGRAMS / 2;
-			bytes -= WINDOW_BYTES / 2;
-			if (datagrams < 0)
-				datagrams = 0;
-			if (bytes < 0)
-				bytes = 0;
-		}
 	}
 }
 

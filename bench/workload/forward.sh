@@ -4,7 +4,7 @@
 
 wire
 ovpn_tunnel
-ip netns add c
+namespace c
 ip link add c netns b type veth peer name c netns c
 for ns in b c; do
 	in_ns $ns ethtool -K c tso off tx-udp-segmentation off gro on
@@ -14,6 +14,8 @@ in_ns b ethtool -K c rx-gro-list on
 in_ns b ethtool -K t rx-gro-list on
 address b c 10.12.0.1/24 fd00:12::1/64
 address c c 10.12.0.2/24 fd00:12::2/64
+up b c
+up c c
 in_ns b sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 ip -n c route add default via 10.12.0.1
 ip -n c -6 route add default via fd00:12::1

@@ -3,6 +3,6 @@
 
 wire
 ovpn_tunnel
-ip -n a link set t mtu 1500
-ip -n b link set t mtu 1500
+ip -n a link set dev t mtu 1500
+ip -n b link set dev t mtu 1500
 flow stream 1

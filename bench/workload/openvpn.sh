@@ -23,7 +23,8 @@ program() {
 		--peer-fingerprint "$(cat $peer.print)" \
 		--data-ciphers "$CIPHER" --cipher "$CIPHER" \
 		--ifconfig $inner --ifconfig-ipv6 $inner6 \
-		--script-security 2 --route-up "/bin/sh /bench/guest/up.sh $ns.up" \
+		--script-security 2 --up-delay \
+		--up "/bin/sh /bench/guest/up.sh $ns.up" \
 		--verb 1 "$@" &
 }
 program b a 10.8.0.2 10.8.0.1 fd00:8::2 fd00:8::1 \

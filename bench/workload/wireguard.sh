@@ -2,9 +2,10 @@
 # one TCP flow through WireGuard
 
 wire
+umask 077
 for ns in a b; do
 	wg genkey > /tmp/$ns.key
-	ip -n $ns link add t type wireguard
+	ip -n $ns link add dev t type wireguard
 done
 key_a=$(wg pubkey < /tmp/a.key)
 key_b=$(wg pubkey < /tmp/b.key)
@@ -19,4 +20,6 @@ in_ns b wg set t listen-port 1194 private-key /tmp/b.key peer "$key_a" \
 address a t 10.8.0.1/24 fd00:8::1/64
 address b t 10.8.0.2/24 fd00:8::2/64
 tunnel_meters t
+# its workers take turns in their own rhythm
+WINDOW=$((WINDOW * 8))
 flow stream 1
