@@ -59,7 +59,6 @@ static const char * const splats[] = {
 	"detected stalls",
 	"detected expedited stalls",
 	"unregister_netdevice: waiting",
-	"new suspected memory leaks",
 	/* a detector that is off finds nothing, which proves nothing */
 	"Kernel memory leak detector disabled",
 	"turning off the locking correctness validator",
