@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../rig/lib.sh"
 
 # shellcheck disable=SC2016 # expanded by the shell in the tool root
-"${IN_ROOT:-$RIG/in-root}" sh -euc '
+"$RIG/in-root" sh -euc '
 	core="sh cat sed grep awk tr seq head ls rm sleep ip ss tc ethtool wg
 		insmod tcpdump mkdir cp uname sysctl cut mkfifo"
 	openvpn="openvpn openssl"

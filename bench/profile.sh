@@ -23,7 +23,7 @@ tr -d '\r' < "$out/results" | sed -n 's/^stack //p' | LC_ALL=C sort \
 	> "$BUILD/results/$name.stacks"
 # instructions per record, where they have been read
 # shellcheck disable=SC2016 # that is jq's
-records=$([ ! -e "$BUILD/results/bench.json" ] || "${IN_ROOT:-$RIG/in-root}" \
+records=$([ ! -e "$BUILD/results/bench.json" ] || "$RIG/in-root" \
 	jq -r --arg name "$what $wire $workload $cipher $family $direction" '
 		.rows[] | select([.kernel, .wire, .workload, .cipher, .family,
 			.direction] | join(" ") == $name)
@@ -48,9 +48,12 @@ awk -F '\t' -v total="${records:-0}" '
 					continue
 				if (within[r] == "")
 					return stage[r]
-				for (j = i + 1; j <= n; j++)
+				for (j = i; j <= n; j++) {
 					if (f[j] ~ within[r])
 						return stage[r]
+					if (f[j] == "net_rx_action")
+						break
+				}
 			}
 		return "the rest"
 	}

@@ -66,7 +66,7 @@ in_root() {
 }
 
 # shellcheck disable=SC2016 # expanded by the shell in the tool root
-timeout -k 1 "$deadline" "${IN_ROOT:-$RIG/in-root}" sh -euc '
+timeout -k 1 "$deadline" "$RIG/in-root" sh -euc '
 	out=$1 kernel=$2 layers=$3 line=$4 seed=$5
 	cd "$out/top"
 	find bench | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0 \

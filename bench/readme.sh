@@ -14,7 +14,7 @@ kept=$TOP/bench/results
 
 # table: what stands between the marks
 table() {
-	"${IN_ROOT:-$RIG/in-root}" jq -r -f /ovpn/bench/readme.jq \
+	"$RIG/in-root" jq -r -f /ovpn/bench/readme.jq \
 		/ovpn/bench/results/bench.json ||
 		die "bench/results/bench.json cannot be read"
 }

@@ -16,7 +16,7 @@ trap 'rm -rf "$work"' EXIT
 cp "$1" "$work/taken"
 
 # shellcheck disable=SC2016 # expanded by the shell in the tool root
-"${IN_ROOT:-$RIG/in-root}" sh -euc '
+"$RIG/in-root" sh -euc '
 	cd "/ovpn/build/bench/$1"
 	LC_ALL=C sort -u taken | while read -r key; do
 		jq -s -c . "../readings/$key"

@@ -4,6 +4,10 @@
 # Instructions are nanoseconds of the guest less the time of the NIC's hardware.
 # A record is a packet that the tunnel device of the receiving end was given, or
 # a frame that the wire delivered where there is no such device.
+#
+# What a record costs is the same in every window; how many bytes the sink has read
+# in one of them is not, for megabytes are in socket buffers.  So the throughput is
+# what a record costs times what records carry, on average over all windows.
 
 def median: sort | if length % 2 == 1 then .[(length - 1) / 2]
 	else (.[length / 2 - 1] + .[length / 2]) / 2 end;
@@ -36,18 +40,22 @@ def row:
 	| (if $name.direction == "rev" then "a" else "b" end) as $end
 	| [.[1:][] | if has("encrypt_ns") then aead else traffic($end) end]
 		as $w
-	| [$w[] | .bytes * 8000 / .ns] as $mbit
-	| ($mbit | median) as $m
 	| ([$w[] | select(.bytes == 0 or .records == 0)] | length) as $empty
+	| (if $empty > 0 then [null] else [$w[] | .ns / .records] end) as $cost
+	| ($cost | median) as $c
+	| (if $empty > 0 then null else ([$w[] | .bytes] | add)
+		/ ([$w[] | .records] | add) end) as $payload
 	| $name + {
-		mbit: ($m | to(10)),
+		mbit: (if $empty > 0 then 0
+			else $payload * 8000 / $c | to(10) end),
 		instructions_per_record: (if $empty > 0 then null
-			else [$w[] | .ns / .records] | median | round end),
+			else $c | round end),
 		overhead_per_record: null,
-		spread_percent: (if $empty > 0 then null else
-			(($mbit | max) - ($mbit | min)) / $m * 100 | to(100) end),
+		spread_percent: (if $empty > 0 then null
+			else (($cost | max) - ($cost | min)) / $c * 100
+				| to(100) end),
 		payload_per_record: (if $empty > 0 then null
-			else [$w[] | .bytes / .records] | median | to(10) end),
+			else $payload | to(10) end),
 		answers_per_record: (if $empty > 0 then null
 			else [$w[] | .answers / .records] | median | to(1000) end),
 		hardware_percent: ([$w[] | .hardware] | median | to(10)),

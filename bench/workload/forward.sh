@@ -26,4 +26,6 @@ ipv4)	TUN_B=10.12.0.2 ;;
 *)	TUN_B=fd00:12::2 ;;
 esac
 END_B=c
+# three hosts take turns in their own rhythm
+WINDOW=$((WINDOW * 3))
 flow stream 1

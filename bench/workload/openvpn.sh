@@ -35,4 +35,6 @@ for ns in a b; do
 	read -r _ < $ns.up
 done
 tunnel_meters t
+# packets are lost between program and device, at random
+WINDOW=$((WINDOW * 8))
 flow stream 1

@@ -21,5 +21,5 @@ address a t 10.8.0.1/24 fd00:8::1/64
 address b t 10.8.0.2/24 fd00:8::2/64
 tunnel_meters t
 # its workers take turns in their own rhythm
-WINDOW=$((WINDOW * 8))
+WINDOW=$((WINDOW * 16))
 flow stream 1

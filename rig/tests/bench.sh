@@ -28,7 +28,7 @@ read_one() {
 # field NAME FIELD: what the report says of it
 field() {
 	"$TOP/bench/report.sh" "$work/$1" "$work/result" > /dev/null || return
-	"${IN_ROOT:-$RIG/in-root}" jq ".rows[0].$2" "/ovpn${work#"$TOP"}/result.json"
+	"$RIG/in-root" jq ".rows[0].$2" "/ovpn${work#"$TOP"}/result.json"
 }
 
 # slower A B: the readings slow-A and slow-B differ by B - A instructions for
