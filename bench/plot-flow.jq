@@ -6,6 +6,6 @@
 | group_by([.wire, .workload, .cipher])[]
 | (map(select(.kernel == "base")) | first) as $b
 | (map(select(.kernel == "patched")) | first) as $p
-| ["\(.[0].workload) \(.[0].cipher) (\(.[0].wire))",
+| ["\"\(.[0].workload)\\n\(.[0].cipher | sub("-(GCM|POLY1305)$"; ""))\\n\(.[0].wire)\"",
 	($b.mbit // 0), ($p.mbit // 0)]
-| @tsv
+| map(tostring) | join("\t")

@@ -19,7 +19,7 @@ kernel=${kernel##*/}
 		> "$BUILD/bench/config"
 "$TOP/bench/image.sh"
 
-# read NAME: NAME's reading on veth
+# read_one NAME: NAME's reading on veth
 read_one() {
 	"$TOP/bench/reading.sh" "$kernel" base split "$1" AES-128-GCM ipv4 fwd \
 		> "$work/$1"
@@ -32,7 +32,8 @@ field() {
 }
 
 # slower A B: the readings slow-A and slow-B differ by B - A instructions for
-# each UDP packet, answers included, to 1 %
+# each UDP packet, answers included, to 2 %: the longer all takes, the more clock
+# ticks come on top
 slower() {
 	a=$(field "slow-$1" instructions_per_record)
 	b=$(field "slow-$2" instructions_per_record)
@@ -42,8 +43,12 @@ slower() {
 	BEGIN {
 		d = (b - a) / (want * (1 + answers))
 		print "ratio", d
-		exit !(d > 0.99 && d < 1.01)
+		exit !(d > 0.98 && d < 1.02)
 	}'
+}
+
+silence() {
+	"$TOP/bench/report.sh" "$work/silent" "$work/result" > /dev/null
 }
 
 again() {
@@ -58,8 +63,7 @@ works "another one" read_one slow-5000
 works "a driver slowed by 4,000 instructions is seen as that" \
 	slower 1000 5000
 works "a guest without traffic" read_one silent
-refused "is refused" "moved nothing" \
-	"$TOP/bench/report.sh" "$work/silent" "$work/result"
+refused "is refused" "moved nothing" silence
 refused "a workload that does not exist" "no workload" \
 	"$TOP/bench/reading.sh" "$kernel" base split nothing - ipv4 fwd
 works "the table in the README is that of the stored results" \
