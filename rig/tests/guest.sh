@@ -183,15 +183,12 @@ red "a read of freed memory" "kernel log: .*KASAN: " "$KERNEL_DEBUG" -- \
 red "a panic" "kernel log: .*Kernel panic" "$KERNEL_DEBUG" -- \
 	sh -c "$(lkdtm PANIC)"
 
-# leaks are made by a sample module of the kernel
-mkdir -p "$out"
-find "$(dirname "$(readlink -f "$KERNEL_DEBUG")")" \
-	-name kmemleak-test.ko -exec cp {} "$out" \;
+# rig/patches/um-leak.patch
 red "leaks" "memory leaks, see kmemleak.txt" "$KERNEL_DEBUG" -- \
-	sh -c 'insmod /out/kmemleak-test.ko && rmmod kmemleak_test'
+	sh -c "$(lkdtm SLAB_LEAK)"
 rc=0
 jq -e '.leaks > 0' "$out/verdict.json" > "$work/log" || rc=1
-grep 'comm "insmod"' "$out/kmemleak.txt" >> "$work/log" || rc=1
+grep 'lkdtm_SLAB_LEAK' "$out/kmemleak.txt" >> "$work/log" || rc=1
 verdict $rc "they are counted and listed, with who made them"
 
 # --- the guest --------------------------------------------------------------

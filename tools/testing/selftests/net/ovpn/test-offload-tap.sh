@@ -76,7 +76,7 @@ decoded() {
 		ofl_skip "tcpdump not found"
 		return 0
 	fi
-	ofl_in gw_b timeout 60 tcpdump --immediate-mode -B 65536 -p -n -t -vv \
+	ofl_in gw_b timeout 60 tcpdump --immediate-mode -B 65536 -s 2048 -p -n -t -vv \
 		-i tun0 -c 320 "udp port ${OFL_PORT}" > "${out}" 2> "${out}.err" &
 	pid=$!
 	busywait 20000 grep -q 'listening on' "${out}.err" >/dev/null ||
