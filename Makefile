@@ -10,6 +10,8 @@ help:
 	@echo 'make test       all tests; T=NAME for one, T=GLOB for some'
 	@echo 'make shell      a guest with the tunnel up'
 	@echo 'make check      the gate for every patch; check-all: every build'
+	@echo 'make mutants    break the driver and see the tests notice; T=NAME'
+	@echo 'make bench      count instructions per record, base against patched'
 	@echo 'make base       the kernel source: version and sha256'
 	@echo 'make tree       assemble build/linux from base and series'
 	@echo 'make export     write the commits of build/linux back to series/'
@@ -54,8 +56,16 @@ check: root tree
 check-all: root tree
 	@rig/check.sh all
 
+mutants: root tree
+	@rig/mutants.sh $(T)
+
+bench: root tree
+	@bench/bench.sh
+
+# tree.sh refuses if build/linux holds work that series/ has not
 clean:
+	@[ -n "$(FORCE)" ] || [ ! -e build/linux/.git ] || rig/tree.sh
 	rm -rf build
 
 .PHONY: help base root tree export series kernel run shell test check \
-	check-all clean
+	check-all mutants bench clean

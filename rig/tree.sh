@@ -353,4 +353,4 @@ mv "$work/manifest" "$MANIFEST"
 stamp_write "$new" "$base"
 rm -f "$BUSY"
 patches=$(tgit rev-list --count "$base..$new")
-say "build/linux is $answer plus $patches patches"
+say "build/linux is ${answer%% *} plus $patches patches"
