@@ -14,6 +14,8 @@ kernel=$("$RIG/kernel.sh" x86 "$what")
 [ -e "$BUILD/bench/perf.cpio" ] || "$TOP/bench/image.sh"
 out=$BUILD/bench/profile.$$
 trap 'rm -rf "$out"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 "$TOP/bench/qemu.sh" -p -k "$kernel" -o "$out" "$workload" wire="$wire" \
 	cipher="$cipher" family="$family" direction="$direction" \
 	warm=200 window=1000 windows=1

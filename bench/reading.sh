@@ -29,6 +29,8 @@ if [ ! -e "$file" ]; then
 	mkdir -p "$BUILD/bench/readings"
 	out=$BUILD/bench/run.$$
 	trap 'rm -rf "$out"' EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
 	"$TOP/bench/qemu.sh" -k "$CACHE/kernel/$kernel/linux" -o "$out" "$script" \
 		wire="$wire" cipher="$cipher" family="$family" \
 		direction="$direction" arg="$arg" \

@@ -36,5 +36,5 @@ for ns in a b; do
 done
 tunnel_meters t
 # packets are lost between program and device, at random
-WINDOW=$((WINDOW * 8))
+WINDOW=$((WINDOW * 16))
 flow stream 1
