@@ -4,5 +4,6 @@
 wire
 ovpn_tunnel
 in_ns b load sink 5001
+# shellcheck disable=SC2086 # a list
 meter "$WARM" "$WINDOW" "$WINDOWS" a_wire=a:w b_wire=b:w $METERS |
 	sed 's/^/window /' > /dev/ttyS1
