@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Is the bench to be believed?  Uses the unpatched x86 kernel.
 
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../../rig/lib.sh"
 
 mkdir -p "$BUILD/bench"
 work=$(mktemp -d "$BUILD/bench/test.XXXXXX")
