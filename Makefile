@@ -7,7 +7,8 @@
 
 help:
 	@echo 'make run        real OpenVPN over the patched kernel: the main job'
-	@echo 'make test       all tests; T=NAME for one, T=GLOB for some'
+	@echo 'make test       the tests; T=NAME for one, T=GLOB for some'
+	@echo 'make test-all   with those that are slow on the debug kernel'
 	@echo 'make shell      a guest with the tunnel up'
 	@echo 'make check      the gate for every patch; check-all: every build'
 	@echo 'make mutants    break the driver and see the tests notice; T=NAME'
@@ -50,6 +51,9 @@ shell: root tree
 test: root tree
 	@rig/test.sh $(T)
 
+test-all: root tree
+	@rig/test.sh all
+
 check: root tree
 	@rig/check.sh
 
@@ -67,5 +71,5 @@ clean:
 	@[ -n "$(FORCE)" ] || [ ! -e build/linux/.git ] || rig/tree.sh
 	rm -rf build
 
-.PHONY: help base root tree export series kernel run shell test check \
-	check-all mutants bench clean
+.PHONY: help base root tree export series kernel run shell test \
+	test-all check check-all mutants bench clean

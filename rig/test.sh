@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# rig/test.sh [GLOB]: run the tests, all of them or those whose name matches
-# GLOB, and print one line for each and the closing line.
+# rig/test.sh [GLOB]: run the tests, all of those that make test stands for or
+# those whose name matches GLOB, and print one line for each and the closing line.
 #
 # A name says where a test runs: KERNEL/SCRIPT is a kselftest in a guest, one
 # guest each; rig/NAME is a script of rig/tests on the host; check is the gate.
@@ -12,22 +12,33 @@
 . "$(dirname "$0")/lib.sh"
 
 RESULTS=$BUILD/results/test
-pattern=${1:-*}
+pattern=${1:-}
 # guests mostly wait; more of them than CPUs is no waste
 PARALLEL=${PARALLEL:-$((JOBS + 2))}
 
+# In-tree tests that take minutes each on the debug kernel: "all" has them, and
+# so has their name.
+SLOW="um-debug-patched/test.sh
+um-debug-patched/test-chachapoly.sh
+um-debug-patched/test-float.sh
+um-debug-patched/test-large-mtu.sh
+um-debug-patched/test-symmetric-id.sh
+um-debug-patched/test-symmetric-id-float.sh
+um-debug-patched/test-symmetric-id-tcp.sh
+um-debug-patched/test-tcp.sh"
+
 # names: every test there is, in the order in which it starts
 names() {
+	echo check
+	for script in "$RIG"/tests/*.sh; do
+		[ -x "$script" ] && echo "rig/$(basename "$script" .sh)"
+	done
 	for kernel in um-debug-patched um-patched um-base; do
 		tests=$(suite "$kernel")
 		for script in "$tests"/test*.sh; do
 			[ -x "$script" ] && echo "$kernel/$(basename "$script")"
 		done
 	done
-	for script in "$RIG"/tests/*.sh; do
-		[ -x "$script" ] && echo "rig/$(basename "$script" .sh)"
-	done
-	echo check
 }
 
 # suite KERNEL: the kselftests that belong on a kernel
@@ -118,7 +129,12 @@ mkdir -p "$RESULTS"
 for what in patched base; do
 	"$RIG/kselftest.sh" $what >/dev/null
 done
-chosen=$(names | while read -r name; do
+case $pattern in
+'')	pattern='*' left_out=$SLOW ;;
+all)	pattern='*' left_out=none ;;
+*)	left_out=none ;;
+esac
+chosen=$(names | grep -vxF "$left_out" | while read -r name; do
 	# shellcheck disable=SC2254 # a glob is wanted
 	case $name in
 	$pattern | */$pattern | */$pattern.sh) echo "$name" ;;
