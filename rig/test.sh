@@ -14,7 +14,7 @@
 RESULTS=$BUILD/results/test
 pattern=${1:-}
 # guests mostly wait; more of them than CPUs is no waste
-PARALLEL=${PARALLEL:-$((JOBS + 2))}
+PARALLEL=${PARALLEL:-$((JOBS + 1))}
 
 # In-tree tests that take minutes each on the debug kernel: "all" has them, and
 # so has their name.
