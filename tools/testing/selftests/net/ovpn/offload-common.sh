@@ -123,6 +123,9 @@ ofl_veth_features() {
 	shift
 	ofl_in "$1" ethtool -K "$2" tso "${seg}" \
 		tx-udp-segmentation "${seg}" gro "${gro}" >/dev/null
+	# GRO waits for the next segment, however slow its sender is
+	ofl_in "$1" sh -c \
+		"echo 20000000 > /sys/class/net/$2/gro_flush_timeout"
 }
 
 ofl_lan_mode() {
