@@ -76,8 +76,10 @@ decoded() {
 		ofl_skip "tcpdump not found"
 		return 0
 	fi
-	ofl_in gw_b timeout 60 tcpdump --immediate-mode -B 65536 -s 2048 -p -n -t -vv \
-		-i tun0 -c 320 "udp port ${OFL_PORT}" > "${out}" 2> "${out}.err" &
+	# a slot of the capture ring is as large as the snapshot length
+	ofl_in gw_b timeout 60 tcpdump --immediate-mode -B 65536 -s 2048 \
+		-p -n -t -vv -i tun0 -c 320 "udp port ${OFL_PORT}" \
+		> "${out}" 2> "${out}.err" &
 	pid=$!
 	busywait 20000 grep -q 'listening on' "${out}.err" >/dev/null ||
 		ofl_fail "tcpdump does not listen"
