@@ -12,8 +12,9 @@
 pattern=${1:-*}
 tests=$("$RIG/kselftest.sh" patched)
 dir=/ovpn/${tests#"$TOP/"}
-out=$BUILD/results/mutants
-work=$out
+work=$BUILD/results/mutants
+out=$work/guest
+mkdir -p "$work"
 
 # mutate PATCH: print a commit that is HEAD of build/linux with PATCH on top
 mutate() {
