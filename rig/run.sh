@@ -57,8 +57,8 @@ printf '  %-12s %s\n' base "$base" series "$series"
 mkfifo "$out/fifo"
 sed -u -n -e '/^  /{p;b' -e '}' -e "w $out/guest" <"$out/fifo" &
 show=$!
-# One CPU: with two, UML wakes a CPU that sleeps no sooner than at its next
-# tick, and TCP over the bare veth falls from gigabits to 60 Mbit/s at times.
+# One CPU: with two, TCP over the bare veth falls from gigabits to 60 Mbit/s at
+# times.  UML waking a CPU that sleeps too late would explain it; not proved.
 "$RIG/guest/boot.sh" -k "$kernel" -o "$out" -c 1 -v -- env \
 	WANT_FEATURES="$want" FAULT="${FAULT:-}" PATIENCE="${PATIENCE:-20}" \
 	IPERF_SECONDS="${IPERF_SECONDS:-5}" FILE_MIB="${FILE_MIB:-256}" \
