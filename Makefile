@@ -13,6 +13,9 @@ help:
 	@echo 'make check      the gate for every patch; check-all: every build'
 	@echo 'make mutants    break the driver and see the tests notice; T=NAME'
 	@echo 'make bench      count instructions per record, base against patched'
+	@echo 'make bench-native   the same on this CPU, caches included'
+	@echo 'make bench-profile  where the instructions go, by stage'
+	@echo 'make bench-test     is the bench to be believed?'
 	@echo 'make base       the kernel source: version and sha256'
 	@echo 'make tree       assemble build/linux from base and series'
 	@echo 'make export     write the commits of build/linux back to series/'
@@ -66,10 +69,20 @@ mutants: root tree
 bench: root tree
 	@bench/bench.sh
 
+bench-native: root tree
+	@bench/native.sh
+
+bench-profile: root tree
+	@bench/profiles.sh
+
+bench-test: root tree
+	@bench/test.sh
+
 # tree.sh refuses if build/linux holds work that series/ has not
 clean:
 	@[ -n "$(FORCE)" ] || [ ! -e build/linux/.git ] || rig/tree.sh
 	rm -rf build
 
 .PHONY: help base root tree export series kernel run shell test \
-	test-all check check-all mutants bench clean
+	test-all check check-all mutants bench bench-native bench-profile \
+	bench-test clean

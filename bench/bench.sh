@@ -26,27 +26,33 @@ sha256sum < "$kernel/config" | cut -c1-12 > "$BUILD/bench/config"
 
 # --- what is to be read -----------------------------------------------------
 
+# readings QUICK WORKLOAD: the lines of readings.tsv, every alternative
+readings() {
+	awk -v quick="$1" -v only="$2" -v kernels="$kernels" '
+		/^#/ || NF == 0 { next }
+		quick && $7 != "Q" { next }
+		only && $1 != only { next }
+		{
+			nk = split(kernels, k, " ")
+			nw = split($2, w, ",")
+			nc = split($3, c, ",")
+			nf = split($4, f, ",")
+			nd = split($5, d, ",")
+			for (iw = 1; iw <= nw; iw++)
+			for (ic = 1; ic <= nc; ic++)
+			for (fi = 1; fi <= nf; fi++)
+			for (di = 1; di <= nd; di++)
+			for (ik = 1; ik <= nk; ik++) {
+				split(k[ik], id, "=")
+				if (index("," $6 ",", "," id[1] ","))
+					print id[2], id[1], w[iw], $1, \
+						c[ic], f[fi], d[di]
+			}
+		}' "$TOP/bench/readings.tsv"
+}
+
 list=$BUILD/bench/list
-awk -v quick="${Q:-}" -v only="${W:-}" -v kernels="$kernels" '
-	/^#/ || NF == 0 { next }
-	quick && $7 != "Q" { next }
-	only && $1 != only { next }
-	{
-		nk = split(kernels, k, " ")
-		nw = split($2, w, ",")
-		nc = split($3, c, ",")
-		nf = split($4, f, ",")
-		nd = split($5, d, ",")
-		for (iw = 1; iw <= nw; iw++)
-		for (ic = 1; ic <= nc; ic++)
-		for (fi = 1; fi <= nf; fi++)
-		for (di = 1; di <= nd; di++)
-		for (ik = 1; ik <= nk; ik++) {
-			split(k[ik], id, "=")
-			if (index("," $6 ",", "," id[1] ","))
-				print id[2], id[1], w[iw], $1, c[ic], f[fi], d[di]
-		}
-	}' "$TOP/bench/readings.tsv" > "$list"
+readings "${Q:-}" "${W:-}" > "$list"
 [ -s "$list" ] || die "no such workload: ${W:-} (see bench/readings.tsv)"
 
 # --- take it ----------------------------------------------------------------
@@ -55,5 +61,15 @@ say "$(wc -l < "$list") readings"
 status=0
 xargs -P "$JOBS" -L 1 "$TOP/bench/reading.sh" < "$list" \
 	> "$BUILD/bench/taken" || status=1
-[ $status = 0 ] || die "some readings failed"
-"$TOP/bench/report.sh" "$BUILD/bench/taken" "$results/bench"
+# what has been read is reported all the same
+[ $status = 0 ] || say "some readings failed"
+if [ -z "${Q:-}${W:-}" ]; then
+	"$TOP/bench/report.sh" "$BUILD/bench/taken" "$results/bench" || status=1
+	exit "$status"
+fi
+# a part does not take the place of the whole: what else is there is kept
+"$TOP/bench/report.sh" "$BUILD/bench/taken" "$BUILD/bench/part" || status=1
+readings '' '' | xargs -L 1 "$TOP/bench/reading.sh" -k > "$BUILD/bench/all"
+"$TOP/bench/report.sh" "$BUILD/bench/all" "$results/bench" \
+	> "$BUILD/bench/log" 2>&1 || :
+exit "$status"

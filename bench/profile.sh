@@ -31,7 +31,8 @@ records=$([ ! -e "$BUILD/results/bench.json" ] || "$RIG/in-root" \
 			.direction] | join(" ") == $name)
 		| .instructions_per_record // empty' /ovpn/build/results/bench.json)
 
-awk -F '\t' -v total="${records:-0}" '
+kernel_id=$(readlink -f "${kernel%/*}")
+awk -F '\t' -v total="${records:-0}" -v kernel="${kernel_id##*/}" '
 	FILENAME == ARGV[1] {
 		if ($0 !~ /^#/ && NF == 3) {
 			rules++
@@ -77,6 +78,12 @@ awk -F '\t' -v total="${records:-0}" '
 		sub(/^[0-9]+ [^;]*;?/, "", stack)
 		n = split(stack, f, ";")
 		s = stage_of(n)
+		# interrupts are off in there, and what it takes is no part of
+		# a reading
+		if (s == "NIC hardware") {
+			hardware += count
+			next
+		}
 		side = side_of(n)
 		sum[s, side] += count
 		stages[s] += count
@@ -99,7 +106,11 @@ awk -F '\t' -v total="${records:-0}" '
 		close("sort -t \"\t\" -k 5 -rn")
 		printf "all\t%s\t%s\t%s\t%s\n", cell(ends["sender"]), \
 			cell(ends["receiver"]), cell(ends["both"]), cell(all)
+		printf "kernel\t%s\n", kernel
 		printf "samples\t%d\n", all
+		if (hardware)
+			printf "NIC hardware, left out\t%.1f %%\n", \
+				hardware / (all + hardware) * 100
 		for (l in leaf)
 			if (leaf[l] > all / 200)
 				printf "\t%s\t%s\n", cell(leaf[l]), l | \

@@ -7,11 +7,11 @@
 # console.log, and results, whose last line is "done" or the run has failed.  SEED is
 # where the guest's random numbers come from (default 1).
 #	-p	with perf, count functions instead of packets
-#	-t	deadline in seconds of this machine (default 300)
+#	-t	deadline in seconds of this machine (default DEADLINE, or 300)
 
 . "$(dirname "$0")/../rig/lib.sh"
 
-kernel='' out='' profile='' deadline=300
+kernel='' out='' profile='' deadline=${DEADLINE:-300}
 while getopts k:o:pt: option; do
 	case $option in
 	k)	kernel=$OPTARG ;;

@@ -1,14 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# bench/reading.sh KERNEL-ID WHAT WIRE WORKLOAD CIPHER FAMILY DIRECTION
+# bench/reading.sh [-k] KERNEL-ID WHAT WIRE WORKLOAD CIPHER FAMILY DIRECTION
 #
 # One reading, taken once: the windows of a guest as build/bench/readings/KEY,
 # one JSON object a line after a first one that names the reading.  KEY stands
-# for everything that the numbers depend on; it is printed.
+# for everything that the numbers depend on; it is printed.  With -k nothing is
+# read, and nothing printed where there is no reading yet.
 
 . "$(dirname "$0")/../rig/lib.sh"
 
-[ $# = 7 ] || die "usage: bench/reading.sh KERNEL-ID WHAT WIRE WORKLOAD" \
+only_key=''
+[ "${1:-}" != -k ] || {
+	only_key=1
+	shift
+}
+[ $# = 7 ] || die "usage: bench/reading.sh [-k] KERNEL-ID WHAT WIRE WORKLOAD" \
 	"CIPHER FAMILY DIRECTION"
 kernel=$1 what=$2 wire=$3 workload=$4 cipher=$5 family=$6 direction=$7
 
@@ -26,6 +32,7 @@ environment=$(cat "$TOP/bench/workload/$script.sh" "$TOP"/bench/guest/* \
 key=$(echo "$*" | tr ' ' _)_$environment
 file=$BUILD/bench/readings/$key
 if [ ! -e "$file" ]; then
+	[ -z "$only_key" ] || exit 0
 	mkdir -p "$BUILD/bench/readings"
 	out=$BUILD/bench/run.$$
 	trap 'rm -rf "$out"' EXIT

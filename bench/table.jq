@@ -19,6 +19,6 @@ def ratio($a; $b): if $a == null or $b == null or $a == 0 then "-"
 		($p.instructions_per_record | or_none),
 		($b.overhead_per_record | or_none),
 		($p.overhead_per_record | or_none),
-		(map(.hardware_percent) | max),
+		(map(.hardware_percent) | max | or_none),
 		(map(.spread_percent // 0) | max)
 	] | map(tostring) | @tsv)

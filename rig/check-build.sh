@@ -10,7 +10,6 @@
 #		symbols that the module wants from outside
 #	noipv6	built in, without IPv6
 #	32	built in, i386
-#	clang	built in, with LLVM
 
 set -eu
 
@@ -31,14 +30,10 @@ die() {
 }
 
 arch=x86_64
-toolchain='CC=ccache gcc'
-case $variant in
-32)	arch=i386 ;;
-clang)	toolchain=LLVM=1 ;;
-esac
+[ "$variant" != 32 ] || arch=i386
 
 kmake() {
-	make -C "$src" O="$obj" ARCH=$arch "$toolchain" LOCALVERSION= \
+	make -C "$src" O="$obj" ARCH=$arch CC="ccache gcc" LOCALVERSION= \
 		-j"$jobs" "$@"
 }
 

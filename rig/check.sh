@@ -1,31 +1,41 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# rig/check.sh [all]: the gate.  Everything that is asked of each patch of the
-# series, as TAP: one line for each commit and question.  "all" asks the slow
-# questions as well: every commit boots, whole kernels with modules, 32 bit,
-# clang.
+# rig/check.sh [all | only COMMIT...]: the gate.  Everything that is asked of
+# each patch of the series, as TAP: one line for each commit and question.
+# Each one is built into the kernel, and what a series makes of the base or of
+# those before it also as a module and without IPv6.  "all" asks the slow
+# questions as well: every commit is built in all ways, as a whole kernel with
+# modules and for 32 bit, and boots.  "only" judges these commits of build/linux,
+# wherever they are, and boots none; VARIANTS says which builds.
 #
 # Warnings are compared as sets with those of the commit before, so that what
 # the base says is nobody's fault here, and one new warning cannot hide behind
 # one that went.  What was compiled once is remembered in the cache.
+#
+# clang is not asked: with lld and llvm it would make the tool root, which
+# everybody has to fetch, 400 MB larger.
 
 . "$(dirname "$0")/lib.sh"
 . "$RIG/patch.sh"
 . "$RIG/tests/tap.sh"
 
+usage="usage: rig/check.sh [all | only COMMIT...]"
 mode=${1:-tip}
 case $mode in
 tip|all) ;;
-*)	die "usage: rig/check.sh [all]" ;;
+only)	shift
+	[ $# -gt 0 ] || die "$usage" ;;
+*)	die "$usage" ;;
 esac
 
 # Messages of checkpatch that are not asked for, each with its reason.
 #  FILE_PATH_CHANGES	asks whether MAINTAINERS has the new files; the entry
 #			of ovpn names the folders
-IGNORE=FILE_PATH_CHANGES
+#  UNKNOWN_COMMIT_ID	looks for what Fixes: names; there is no history here
+IGNORE=FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID
 
 SRC=$BUILD/src-check
-VARIANTS="y m noipv6"
+VARIANTS=${VARIANTS-y m noipv6}
 
 in_root() { "$RIG/in-root" "$@"; }
 
@@ -212,15 +222,17 @@ compiled() {
 		"/cache/check/${result##*/}" "$@"
 }
 
-# builds COMMIT VARIANT: what the series touch compiles and says nothing new
+# builds COMMIT VARIANT [BEFORE]: what the series touch compiles and says nothing
+# that it did not say BEFORE, which is the commit before
 builds() {
 	this=$1
 	kind=$2
+	since=${3:-$1^}
 	without=none
 	[ "$kind" != noipv6 ] || without=net/ipv6/
 	# shellcheck disable=SC2046 # a list
 	set -- $(grep -v "^$without" "$work/targets")
-	compiled "$this^" "$kind" "$@" || return
+	compiled "$since" "$kind" "$@" || return
 	before=$result
 	compiled "$this" "$kind" "$@" || return
 	after=$result
@@ -296,32 +308,43 @@ tests_clean() {
 }
 
 #
+# questions about the series as a whole
+#
+# netdev takes no more at once
+few() { [ "$(tgit rev-list --count "$1..$2")" -le 15 ]; }
+
+the_series() {
+	from=base
+	for name in $(series_names); do
+		works "$name: at most 15 patches" few "$from" "series/$name"
+		from=series/$name
+	done
+	works "rig: shellcheck" scripts_clean
+	works "selftests: shellcheck" tests_clean
+}
+
+#
 work_dir check
-works "the series apply" "$RIG/tree.sh"
+# build/src-check and its objects serve one at a time
+need flock util-linux
+exec 7>"$BUILD/check.lock"
+flock 7
+[ "$mode" = only ] || works "the series apply" "$RIG/tree.sh"
 base=$(tgit rev-parse -q --verify 'refs/tags/base^{commit}') ||
 	die "no build/linux: make tree first"
 head=$(tgit rev-parse HEAD)
 [ -e "$("$RIG/root.sh" path)/.complete" ] ||
 	die "no tool root yet: run make root"
-tgit rev-list --reverse "$base..$head" > "$work/commits"
-if [ "$mode" = all ]; then
-	VARIANTS="$VARIANTS 32"
-	if in_root sh -c 'command -v clang' > /dev/null; then
-		VARIANTS="$VARIANTS clang"
-	else
-		say "clang is not in the tool root and is left out"
-	fi
+if [ "$mode" = only ]; then
+	for commit; do
+		tgit rev-parse -q --verify "$commit^{commit}" ||
+			die "build/linux has no commit $commit"
+	done > "$work/commits"
+else
+	tgit rev-list --reverse "$base..$head" > "$work/commits"
+	the_series
 fi
-
-# netdev takes no more at once
-few() { [ "$(tgit rev-list --count "$1..$2")" -le 15 ]; }
-from=base
-for name in $(series_names); do
-	works "$name: at most 15 patches" few "$from" "series/$name"
-	from=series/$name
-done
-works "rig: shellcheck" scripts_clean
-works "selftests: shellcheck" tests_clean
+[ "$mode" != all ] || VARIANTS="$VARIANTS 32"
 
 # everything of ovpn, and what else the series touch
 {
@@ -340,15 +363,29 @@ while read -r commit <&8; do
 	works "$title kernel-doc" kernel_doc "$commit"
 	works "$title selftests listed" selftests "$commit"
 	for variant in $VARIANTS; do
+		[ "$mode-$variant" = tip-y ] || [ "$mode" != tip ] || continue
 		works "$title builds ($variant), no new warning" \
 			builds "$commit" "$variant"
 	done
 	if [ "$mode" = all ]; then
 		works "$title whole kernel with modules" whole "$commit" m
 	fi
-	if [ "$mode" = all ] || [ "$commit" = "$head" ]; then
-		works "$title boots" boots "$commit"
-	fi
+	case $mode-$commit in
+	all-* | "tip-$head") works "$title boots" boots "$commit" ;;
+	esac
 done 8< "$work/commits"
+
+[ "$mode" != tip ] || {
+	from=base
+	for name in $(series_names); do
+		for variant in $VARIANTS; do
+			[ "$variant" = y ] || works \
+				"$name: builds ($variant), no new warning" \
+				builds "$(tgit rev-parse "series/$name^{commit}")" \
+				"$variant" "$from"
+		done
+		from=series/$name
+	done
+}
 
 tap_end

@@ -54,6 +54,13 @@ CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/ovpn-rig
 TREE=$BUILD/linux
 RIG=$TOP/rig
 
+# need_userns: who is not root mounts and owns things in a namespace of his own
+need_userns() {
+	[ "$(id -u)" = 0 ] || unshare -rm true 2>/dev/null ||
+		die "this host refuses user namespaces to $(id -un): allow them" \
+			"(see sysctl -a | grep userns) or use root"
+}
+
 # need_space DIR GIB: room for what is about to be made
 need_space() {
 	mkdir -p "$1"

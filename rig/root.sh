@@ -41,18 +41,22 @@ fi
 
 . "$RIG/apt.sh"
 need mmdebstrap mmdebstrap
+mode=root
+[ "$(id -u)" = 0 ] || {
+	mode=unshare
+	need_userns
+	need newuidmap uidmap
+	for file in /etc/subuid /etc/subgid; do
+		grep -q "^$(id -un):" $file 2>/dev/null ||
+			die "the user $(id -un) has no line in $file" \
+				"(usermod has --add-subuids, --add-subgids)"
+	done
+}
 need_space "$CACHE" 12
 apt_setup "$ROOT_SUITE" "$ROOT_SUITE-backports"
 say "making the tool root ($ROOT_SUITE)"
 rm -rf "$ROOT"
 mkdir -p "$ROOT"
-mode=root
-[ "$(id -u)" = 0 ] || {
-	mode=unshare
-	need newuidmap uidmap
-	grep -q "^$(id -un):" /etc/subuid 2>/dev/null ||
-		die "the user $(id -un) has no line in /etc/subuid"
-}
 apt-config dump | grep -E '^Acquire::https?::Proxy' > "$APT_DIR/proxy.conf" ||
 	: > "$APT_DIR/proxy.conf"
 # shellcheck disable=SC2086 # to one line

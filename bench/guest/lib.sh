@@ -105,6 +105,14 @@ ovpn_tunnel() {
 	tunnel_meters t
 }
 
+# batching_off NAMESPACE...: ends of the tunnel that send record by record, as the
+# unpatched driver does
+batching_off() {
+	for ns; do
+		in_ns "$ns" ethtool -K t tso off tx-udp-segmentation off
+	done
+}
+
 # tunnel_meters DEVICE: records are the packets of DEVICE, not those of the wire
 tunnel_meters() {
 	METERS="$METERS a_tunnel=a:$1 b_tunnel=b:$1"
@@ -138,13 +146,24 @@ flow() {
 	kill -0 "$source" || die "the traffic ended early"
 }
 
-# profile: stacks, folded, with the number of samples of each
+# profile: stacks, folded, with the number of samples of each.  Traffic has a rhythm
+# here, and one that is near the sampling's makes a picture of its own: so several
+# rhythms.
 profile() {
+	periods="67003 76031 83009 91009 97001 103007 111031 127031"
 	sleep "$(awk "BEGIN { print $WARM / 1000 }")"
-	perf record -q -a -g -e cpu-clock -c 100000 -o /tmp/perf.data -- \
-		sleep "$(awk "BEGIN { print $WINDOW / 1000 }")"
+	for period in $periods; do
+		perf record -q -a -g -e cpu-clock -c "$period" \
+			-o "/tmp/perf.$period" -- \
+			sleep "$(awk "BEGIN { print $WINDOW / 8000 }")"
+	done
 	kill -STOP "$source"
-	perf script -i /tmp/perf.data -F comm,ip,sym --no-inline 2>/dev/null |
+	for period in $periods; do
+		perf script -i "/tmp/perf.$period" -F comm,ip,sym --no-inline \
+			2>/dev/null
+		# the last stack ends with an empty line, too
+		echo
+	done |
 	awk '
 		/^$/ { if (n) stacks[s]++; n = 0; next }
 		/^[^ \t]/ { s = $1; n = 1; next }

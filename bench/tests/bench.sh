@@ -66,6 +66,4 @@ works "a guest without traffic" read_one silent
 refused "is refused" "moved nothing" silence
 refused "a workload that does not exist" "no workload" \
 	"$TOP/bench/reading.sh" "$kernel" base split nothing - ipv4 fwd
-works "the table in the README is that of the stored results" \
-	"$TOP/bench/readme.sh" check
 tap_end

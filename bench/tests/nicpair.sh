@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# bench/tests/nicpair.sh MODULES: TAP; inside a guest.  What the bench believes
-# of nicpair, whose modules are in the folder MODULES.
+# bench/tests/nicpair.sh [MODULES]: TAP; inside a guest.  What the bench believes
+# of nicpair, whose modules are in the folder MODULES, or built into the kernel.
 #
 #	namespace "a"				namespace "b"
 #	+----------------------+		+----------------------+
@@ -11,7 +11,7 @@
 
 set -eu
 
-modules=${1:?usage: bench/tests/nicpair.sh FOLDER-OF-THE-MODULES}
+modules=${1:-}
 work=$(mktemp -d)
 # shellcheck source=rig/tests/tap.sh
 . "$(dirname "$0")/../../rig/tests/tap.sh"
@@ -126,15 +126,24 @@ pair_up() {
 	ip -n a link set lo up &&
 	ip -n b link set lo up &&
 	# the size of a super-packet follows the rate, and a guest is slow
-	on a sysctl -q -w net.ipv4.tcp_min_tso_segs=32 &&
-	on b sysctl -q -w net.ipv4.tcp_min_tso_segs=32 &&
+	# a socket whose program is gone asks its peer, which is gone too, and holds
+	# its namespace for as long: once is enough
+	for ns in a b; do
+		on $ns sysctl -q -w net.ipv4.tcp_min_tso_segs=32 \
+			net.ipv4.tcp_orphan_retries=1 || return
+	done
 	up
 }
 
-# the pair goes with either of its namespaces
+# the pair goes with either of its namespaces, which is gone when the last of its
+# sockets is
 pair_down() {
-	ip netns del a &&
-	! ip -n b link show dev far 2>/dev/null &&
+	ip netns del a || return
+	tries=0
+	while ip -n b link show dev far 2>/dev/null; do
+		[ $((tries += 1)) -le 300 ] || say "the far end stays" || return
+		sleep 0.2
+	done
 	ip netns del b
 }
 
@@ -255,14 +264,30 @@ features() {
 	[ "$(on a ethtool -i near | sed -n 's/^driver: //p')" = nicpair ]
 }
 
-# no frame is lost, whoever sends
+# settled: the frames sent and received by both ends, read while nobody sends
+settled() {
+	now='' again='nothing yet'
+	while [ "$now" != "$again" ]; do
+		again=$now
+		now=$(for counter in "near tx" "far rx" "far tx" "near rx"; do
+			stat "${counter% *}" "${counter#* }_frames"
+		done | tr '\n' ' ')
+	done
+	echo "$now"
+}
+
+# no frame is lost, whoever sends.  TCP's retransmissions do not say so: where a
+# guest is slow, one may come although nothing was lost.
 tcp_clean() {
-	iperf "$1" a b -n 1M &&
-	is retransmissions "$(jq .end.sum_sent.retransmits \
-		"$work/iperf.json")" = 0 &&
-	iperf "$1" a b -n 1M -R &&
-	is retransmissions "$(jq .end.sum_sent.retransmits \
-		"$work/iperf.json")" = 0
+	iperf "$1" a b -n 1M && iperf "$1" a b -n 1M -R || return
+	# shellcheck disable=SC2046 # four numbers
+	set -- $(settled)
+	is "frames from near" "$1" -gt 700 &&
+	is "frames received by far" "$2" = "$1" &&
+	is "frames from far" "$3" -gt 700 &&
+	is "frames received by near" "$4" = "$3" &&
+	is "overruns" "$(($(stat near rx_ring_overruns) +
+		$(stat far rx_ring_overruns)))" = 0
 }
 
 # on the near side super-packets, on the far side what fits the wire
@@ -419,11 +444,14 @@ ring_stops() {
 	pauses=$(stat near tx_pauses) &&
 	stops=$(stat near tx_ring_stops) &&
 	lost=$(stat far rx_ring_overruns) &&
-	queue queues/tx-0/byte_queue_limits/limit_min 10000000 &&
-	queue gro_flush_timeout 300000000 &&
-	queue napi_defer_hard_irqs 1000000 &&
 	rings 8 4 &&
+	# neighbours are asked for before answers take their time
 	on a ping -q -c 1 192.0.2.2 &&
+	queue queues/tx-0/byte_queue_limits/limit_min 10000000 &&
+	queue gro_flush_timeout 3000000000 &&
+	queue napi_defer_hard_irqs 1000000 &&
+	# it is put off from the first that it receives
+	on a ping -q -c 1 -W 10 192.0.2.2 &&
 	udp 4 a b && same_file &&
 	is pauses "$(stat near tx_pauses)" -gt "$pauses" &&
 	is "ring stops" "$(stat near tx_ring_stops)" -gt "$stops" &&
@@ -494,11 +522,12 @@ hardware_time() {
 	is "the way back" $back -lt $took
 }
 
-# flow: TCP both ways until stopped
+# flow: TCP both ways until stopped; not all that a slow guest can take, for then
+# it does nothing else
 flow() {
 	started server b 'Server listening' iperf3 -s --forceflush &&
-	started client a 'connected to' iperf3 -c 192.0.2.2 -t 600 --bidir \
-		--forceflush &&
+	started client a 'connected to' iperf3 -c 192.0.2.2 -t 1200 --bidir \
+		-b 20M --forceflush &&
 	flowing
 }
 
@@ -584,15 +613,25 @@ aead_refused() {
 	! echo "$1" 2>/dev/null >/sys/kernel/debug/aeadloop
 }
 
+# module NAME COMMAND...: a test of what only a module does
+module() {
+	[ -z "$modules" ] || {
+		works "$@"
+		return
+	}
+	tap_count=$((tap_count + 1))
+	echo "ok $tap_count - $1 # SKIP built in"
+}
+
 head -c $size /dev/urandom >"$work/file"
 sysctl -q -w net.core.rmem_max=64000000
 
-works "the modules load" \
+module "the modules load" \
 	insmod "$modules/nicpair.ko"
 works "a pair, an end in each of two namespaces" pair_up
 works "what a NIC offers is on" features
 for family in 4 6; do
-	works "TCP both ways, IPv$family: nothing sent twice" \
+	works "TCP both ways, IPv$family: no frame lost" \
 		tcp_clean $family
 	works "TCP, IPv$family: super-packets near, wire size far" \
 		tcp_sizes $family
@@ -614,18 +653,18 @@ works "the hardware's time is accounted" hardware_time
 works "offloads switched under traffic" toggles
 works "either end down and up under traffic" link_flaps
 works "an end removed under traffic" removed
-works "the module removed under traffic" unloaded
+module "the module removed under traffic" unloaded
 works "a namespace removed" namespace_gone
-works "the module unloads" rmmod nicpair
+module "the module unloads" rmmod nicpair
 
-works "aeadloop loads" insmod "$modules/aeadloop.ko"
+module "aeadloop loads" insmod "$modules/aeadloop.ko"
 works "AES-128-GCM alone" aead 'gcm(aes)' 16
 works "AES-256-GCM alone" aead 'gcm(aes)' 32
 works "ChaCha20-Poly1305 alone" aead 'rfc7539(chacha20,poly1305)' 32
 works "no such AEAD" aead_refused 'gcm(nothing) 16 1400 2000'
 works "a key of the wrong length" aead_refused 'gcm(aes) 15 1400 2000'
 works "not a request" aead_refused 'gcm(aes)'
-works "aeadloop unloads" rmmod aeadloop
+module "aeadloop unloads" rmmod aeadloop
 
 rm -rf "$work"
 tap_end

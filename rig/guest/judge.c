@@ -25,7 +25,7 @@
 
 #define MAX_NAMES	256
 #define LEFTOVERS_MS	10000
-#define ORPHANS_MS	150000
+#define ORPHANS_MS	240000
 #define TICK_MS		20
 #define FLUSH_MS	300
 /* kmemleak reports nothing that is younger */
@@ -294,8 +294,12 @@ void judge_leftovers(void)
 	 * die to flush must do it one at a time: leave them ever more time.
 	 */
 	while (leftovers(false) && now_ms() < deadline) {
-		if (now_ms() < limit && tcp_orphans() > 0)
+		if (now_ms() < limit && tcp_orphans() > 0) {
 			deadline = now_ms() + LEFTOVERS_MS;
+			/* their namespaces are not dead yet: begin with them */
+			wait = FLUSH_MS;
+			flush = now_ms() + wait;
+		}
 		if (now_ms() >= flush) {
 			flush_nets();
 			flush = now_ms() + wait;

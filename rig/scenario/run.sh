@@ -158,6 +158,45 @@ rate() {
 rate fwd 'client -> server'
 rate rev 'server -> client' -R
 
+# --- the same without batches ---
+# batching on|off: at both ends, both ways
+batching() {
+	for ns in server client; do
+		on $ns ethtool -K tun0 tso "$1" tx-udp-segmentation "$1" \
+			gro "$1" || fail "the $ns's tun0 cannot switch batches $1"
+	done
+}
+
+# batches SIDE: its counters of batches as JSON, {} where there are none
+batches() {
+	{ on "$1" ethtool -S tun0 2>/dev/null || :; } |
+		sed -n 's/^ *\([rt]x_batch[a-z_]*\): \([0-9]*\)$/"\1": \2/p' |
+		paste -s -d , | sed 's/.*/{&}/'
+}
+
+for ns in server client; do
+	batches $ns >"$T/batches.$ns"
+	fact "batches_$ns" "$(cat "$T/batches.$ns")"
+done
+if [ "$(cat "$T/batches.client")" != '{}' ]; then
+	for ns in server client; do
+		row batches "$ns: $(jq -r '
+			def mean(n; r): if n > 0 then
+				"\(n) of \(r / n * 10 | round / 10) records"
+				else "none" end;
+			"sent \(mean(.tx_batches; .tx_batch_records)), " +
+			"received \(mean(.rx_batches; .rx_batch_records))"
+			' "$T/batches.$ns")"
+	done
+	jq -s -e 'all(.tx_batches > 0 and .rx_batches > 0)' \
+		"$T/batches.server" "$T/batches.client" >/dev/null ||
+		fail "nothing was sent or received in batches"
+	batching off
+	rate fwd_off 'client -> server, batches off:'
+	rate rev_off 'server -> client, batches off:' -R
+	batching on
+fi
+
 # --- the file, and a change of keys on its way ---
 SWAP='Swapping primary and secondary keys'
 

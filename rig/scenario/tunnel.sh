@@ -65,7 +65,8 @@ await() {
 	await_tail=$!
 	await_rc=0
 	timeout "$3" grep -E -q -m 1 -e "$2" <"$T/await" || await_rc=$?
-	kill "$await_tail"
+	# a line too many for grep, and tail is gone already
+	kill "$await_tail" 2>/dev/null || :
 	# the shell reports who died of a signal, which is no news here
 	wait "$await_tail" 2>/dev/null || [ $? -gt 128 ]
 	rm -f "$T/await"

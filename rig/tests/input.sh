@@ -114,7 +114,7 @@ without() {
 	for folder in /bin /usr/bin /sbin /usr/sbin; do
 		ln -sf -t "$work/bin" "$folder"/*
 	done
-	rm "$work/bin/id" "$work/bin/$1"
+	rm -f "$work/bin/id" "$work/bin/$1"
 	stub id <<-'END'
 		#!/bin/sh
 		case $1 in
@@ -133,6 +133,22 @@ refused "mmdebstrap is missing, without root: the tool root" \
 without xz
 refused "xz is missing, without root: the base" \
 	"xz is missing: install the package xz-utils" bare "$RIG/base.sh"
+without newuidmap
+refused "newuidmap is missing, without root: the tool root" \
+	"newuidmap is missing: install the package uidmap" \
+	bare "$RIG/root.sh"
+without unshare
+stub unshare <<-'END'
+	#!/bin/sh
+	echo "unshare: unshare failed: Operation not permitted" >&2
+	exit 1
+END
+refused "no user namespaces, without root: the tool root" \
+	"refuses user namespaces to nobody" bare "$RIG/root.sh"
+without newuidmap
+stub newuidmap < /dev/null
+refused "no subordinate users, without root: the tool root" \
+	"the user nobody has no line in /etc/subuid" bare "$RIG/root.sh"
 without git
 refused "git is missing, without root" \
 	"git is missing: install the package git" bare "$RIG/tree.sh"

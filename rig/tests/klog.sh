@@ -333,6 +333,11 @@ splats 1 "one exception does not stand for another" "page allocation" \
 [    2.000000] ip: page allocation failure: order:3, mode:0x40cc0
 END
 
+echo '[    2.0] ref_tracker: memory allocation failure, unreliable.' > "$in"
+splats 1 "a reference tracker without memory" "ref_tracker" < "$in"
+splats 0 "a reference tracker without memory, allowed by name" "" \
+	ref-tracker < "$in"
+
 rc=0
 "$klog_check" fault-injection,none-such < /dev/null > "$work/log" 2>&1 || rc=$?
 ok=1

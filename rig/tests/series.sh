@@ -64,6 +64,10 @@ GIT_TEMPLATE_DIR=$work/template
 export GIT_TEMPLATE_DIR
 works "the series assembles" "$real/rig/tree.sh"
 works "the series: export and assembly change no byte" round_trip "$real"
+for name in $(series_names); do
+	works "$name applies without those before it" "$real/rig/alone.sh" \
+		"$name"
+done
 unset GIT_TEMPLATE_DIR
 rm -rf "$real"
 

@@ -141,6 +141,16 @@ ofl_link() {
 	# a full veth ring holds packets back instead of dropping them
 	tc -n "${!1}" qdisc add dev "$2" root pfifo limit 10000
 	tc -n "${!3}" qdisc add dev "$4" root pfifo limit 10000
+	ofl_neighbours "$1" "$2"
+	ofl_neighbours "$3" "$4"
+}
+
+# ofl_neighbours NS DEV: who has been resolved stays so for an hour, also where
+# a case takes the way of the answer from a probe
+ofl_neighbours() {
+	ofl_in "$1" sysctl -qw \
+		"net.ipv4.neigh.$2.base_reachable_time_ms=7200000" \
+		"net.ipv6.neigh.$2.base_reachable_time_ms=7200000"
 }
 
 ofl_up() {

@@ -4,52 +4,17 @@
  * captures them can tell plaintext from anything else.
  */
 
-#include <arpa/inet.h>
-#include <err.h>
 #include <linux/types.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/udp.h>
 #include <poll.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT	103
-#endif
+#include "sockets.h"
 
 #define FILL		0x5a
 #define MAX_LEN		65536
 #define PATIENCE_MS	15000
 
 static __u8 buf[MAX_LEN];
-
-static int open_socket(const char *addr, const char *port, bool passive)
-{
-	struct addrinfo hints = {
-		.ai_socktype = SOCK_DGRAM,
-		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
-	};
-	struct addrinfo *ai;
-	int fd, ret;
-
-	ret = getaddrinfo(addr, port, &hints, &ai);
-	if (ret)
-		errx(1, "%s: %s", addr, gai_strerror(ret));
-	fd = socket(ai->ai_family, SOCK_DGRAM, 0);
-	if (fd < 0)
-		err(1, "socket");
-	ret = passive ? bind(fd, ai->ai_addr, ai->ai_addrlen) :
-			connect(fd, ai->ai_addr, ai->ai_addrlen);
-	if (ret)
-		err(1, "%s port %s", addr, port);
-	freeaddrinfo(ai);
-	return fd;
-}
 
 /* move the transport header away from where a plain packet has it */
 static void add_options(int fd)
@@ -73,7 +38,7 @@ static void add_options(int fd)
 
 static int do_send(int argc, char **argv)
 {
-	int fd, opt, i, seg = 0, count = 1, size = 4 << 20;
+	int fd, opt, i, seg = 0, count = 1;
 	bool options = false;
 	long len;
 
@@ -89,13 +54,12 @@ static int do_send(int argc, char **argv)
 	}
 	if (argc - optind < 3)
 		return -1;
-	fd = open_socket(argv[optind], argv[optind + 1], false);
-	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
-		err(1, "SO_SNDBUFFORCE");
+	fd = open_socket(SOCK_DGRAM, argv[optind], argv[optind + 1], false);
+	set_send_buffer(fd, 4 << 20);
 	if (options)
 		add_options(fd);
-	if (seg && setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &seg, sizeof(seg)))
-		err(1, "UDP_SEGMENT");
+	if (seg)
+		set_segment(fd, seg);
 	memset(buf, FILL, sizeof(buf));
 	while (count--) {
 		for (i = optind + 2; i < argc; i++) {
@@ -112,19 +76,17 @@ static int do_send(int argc, char **argv)
 static int do_recv(int argc, char **argv)
 {
 	unsigned long datagrams = 0, bytes = 0, want, want_bytes;
-	int fd, size = 128 << 20;
 	struct pollfd pfd;
 	ssize_t len, i;
+	int fd;
 
 	if (argc != 5)
 		return -1;
 	want = strtoul(argv[3], NULL, 0);
 	want_bytes = strtoul(argv[4], NULL, 0);
-	fd = open_socket(argv[1], argv[2], true);
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
-		err(1, "SO_RCVBUFFORCE");
-	puts("ready");
-	fflush(stdout);
+	fd = open_socket(SOCK_DGRAM, argv[1], argv[2], true);
+	set_receive_buffer(fd, 128 << 20);
+	say("ready");
 	pfd.fd = fd;
 	pfd.events = POLLIN;
 	while (datagrams < want) {
@@ -145,21 +107,16 @@ static int do_recv(int argc, char **argv)
 	return 0;
 }
 
+static const struct command commands[] = {
+	{ "send", do_send },
+	{ "recv", do_recv },
+};
+
 int main(int argc, char **argv)
 {
-	int ret = -1;
-
-	if (argc > 1 && !strcmp(argv[1], "send"))
-		ret = do_send(argc - 1, argv + 1);
-	else if (argc > 1 && !strcmp(argv[1], "recv"))
-		ret = do_recv(argc - 1, argv + 1);
-	if (ret < 0) {
-		fprintf(stderr,
-			"usage: udp-gso send [-g SEGMENT] [-n COUNT] [-x] ADDR PORT LEN...\n"
-			"       udp-gso recv ADDR PORT DATAGRAMS BYTES\n"
-			"  -g  cut each LEN into datagrams of SEGMENT bytes\n"
-			"  -x  with IPv4 options or an IPv6 extension header\n");
-		return 1;
-	}
-	return ret;
+	return run_command(commands, ARRAY_SIZE(commands), argc, argv,
+	"usage: udp-gso send [-g SEGMENT] [-n COUNT] [-x] ADDR PORT LEN...\n"
+	"       udp-gso recv ADDR PORT DATAGRAMS BYTES\n"
+	"  -g  cut each LEN into datagrams of SEGMENT bytes\n"
+	"  -x  with IPv4 options or an IPv6 extension header\n");
 }

@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# test-batch-rekey.sh with an AEAD whose requests complete later
+
+BATCH_ASYNC="yes"
+
+source test-batch-rekey.sh

@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# test-gro-matrix.sh over IPv6
+
+GRO_FAMILY="6"
+
+source test-gro-matrix.sh
