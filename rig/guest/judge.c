@@ -24,7 +24,7 @@
 #include "guest.h"
 
 #define MAX_NAMES	256
-#define LEFTOVERS_MS	10000
+#define LEFTOVERS_MS	30000
 #define ORPHANS_MS	240000
 #define TICK_MS		20
 #define FLUSH_MS	300
@@ -291,7 +291,8 @@ void judge_leftovers(void)
 	 * Namespaces, their devices and ciphers are taken down by workers and
 	 * after grace periods, and nothing tells when the last is gone.  How
 	 * long a namespace takes to die is not known either, and those that
-	 * die to flush must do it one at a time: leave them ever more time.
+	 * die to flush must do it one at a time: leave them ever more time, and
+	 * the last of them half of all there is, lest it is counted itself.
 	 */
 	while (leftovers(false) && now_ms() < deadline) {
 		if (now_ms() < limit && tcp_orphans() > 0) {
@@ -300,7 +301,7 @@ void judge_leftovers(void)
 			wait = FLUSH_MS;
 			flush = now_ms() + wait;
 		}
-		if (now_ms() >= flush) {
+		if (now_ms() >= flush && flush < deadline - LEFTOVERS_MS / 2) {
 			flush_nets();
 			flush = now_ms() + wait;
 			wait *= 2;

@@ -19,7 +19,7 @@
 #   authentication.
 # An SA counts GSO packets on its way out and records on its way in: TCP alone
 # must be on the ESP GSO path (fewer out than in). Last, an SA with a device
-# that encrypts: its GSO packets reach the device whole.
+# that encrypts: all GSO packets are on that path, those of tunnels as well.
 
 # shellcheck disable=SC1091,SC2154 # sourced, and namespaces that setup_ns sets
 source lib.sh
@@ -350,13 +350,16 @@ run_case()
 # device: two linked netdevsims, of which the one in ns_a takes SAs
 device()
 {
-	local sim_b=$((NSIM_ID + 1)) fd_a fd_b
+	local sim_b=$((NSIM_ID + 1)) fd_a fd_b mac
 
 	[ -e /sys/bus/netdevsim ] || modprobe netdevsim 2>/dev/null
 	[ -e /sys/bus/netdevsim ] && [ -d /sys/kernel/debug/netdevsim ] &&
 		command -v python3 >/dev/null || return
 	sim=$(create_netdevsim "$NSIM_ID" "$ns_a" 2>/dev/null) || return
 	sim_b=$(create_netdevsim "$sim_b" "$ns_b" 2>/dev/null) || return
+	ip -n "$ns_a" xfrm policy flush
+	ip -n "$ns_b" xfrm policy flush
+	device_flush
 	exec {fd_a}<"/run/netns/$ns_a" {fd_b}<"/run/netns/$ns_b"
 	echo "$fd_a:$(in_a cat "/sys/class/net/$sim/ifindex")" \
 		"$fd_b:$(in_b cat "/sys/class/net/$sim_b/ifindex")" \
@@ -364,30 +367,58 @@ device()
 	exec {fd_a}<&- {fd_b}<&-
 	from=10.2.0.1
 	to=10.2.0.2
+	mac=$(ip -n "$ns_a" -j link show dev "$sim" | jq -r '.[].address')
+	ip -n "$ns_b" addr add "$to/24" dev "$sim_b" &&
+	ip -n "$ns_b" neigh add "$from" lladdr "$mac" dev "$sim_b" &&
+	mac=$(ip -n "$ns_b" -j link show dev "$sim_b" | jq -r '.[].address') &&
 	ip -n "$ns_a" addr add "$from/24" dev "$sim" &&
-	ip -n "$ns_a" neigh add "$to" lladdr 02:00:00:00:00:0b dev "$sim" &&
+	ip -n "$ns_a" neigh add "$to" lladdr "$mac" dev "$sim" &&
 	ip -n "$ns_a" link add tun type ipip local "$from" remote "$to" &&
 	ip -n "$ns_a" link set tun multicast off up mtu 1400 &&
 	ip -n "$ns_a" addr add 10.9.0.1/24 dev tun
 }
 
-# device_case WHAT ADDRESS: UDP GSO packets to it, through an SA of the device
-device_case()
+# device_sa: the SA of the device, and a policy for it
+device_sa()
 {
-	local what="$1, SA with a device" out taken
-
-	fail=
-	ip -n "$ns_a" xfrm policy flush
-	ip -n "$ns_a" xfrm state flush
-	if ! ip -n "$ns_a" xfrm state add src "$from" dst "$to" proto esp \
+	ip -n "$ns_a" xfrm state add src "$from" dst "$to" proto esp \
 		spi "$SPI_A" reqid 1 mode transport \
 		aead 'rfc4106(gcm(aes))' "$KEY" 128 \
-		offload dev "$sim" dir out; then
-		ktap_test_skip "$what: the device takes none"
-		return
-	fi
+		offload dev "$sim" dir out &&
 	ip -n "$ns_a" xfrm policy add src "$from" dst "$to" dir out tmpl \
 		src "$from" dst "$to" proto esp reqid 1 mode transport
+}
+
+device_flush()
+{
+	ip -n "$ns_a" xfrm policy flush
+	ip -n "$ns_a" xfrm state flush
+}
+
+# device_judge WHAT: GSO packets went through the SA whole, which counts fewer
+# than the device has got: it has the ESP GSO path cut them, and encrypts
+device_judge()
+{
+	ktap_print_msg "$1: $out packets, $taken by the device"
+	expect "no packet of the SA" [ "$out" -gt 0 ]
+	expect "$taken packets came to the device" [ "$taken" -gt "$out" ]
+	if [ -z "$fail" ]; then
+		ktap_test_pass "$1"
+	else
+		ktap_test_fail "$1: ${fail#; }"
+	fi
+}
+
+# device_tunnel WHAT: UDP GSO packets of 20 datagrams through a tunnel
+device_tunnel()
+{
+	local out taken
+
+	fail=
+	if ! device_sa; then
+		ktap_test_skip "$1: the device takes no SA"
+		return
+	fi
 	taken=$(device_taken)
 	in_a python3 -c '
 import socket, sys
@@ -395,17 +426,64 @@ s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.setsockopt(socket.IPPROTO_UDP, 103, 1000)	# UDP_SEGMENT
 for i in range(10):
     s.sendto(bytes(20000), (sys.argv[1], 9))
-' "$2" || fail="; sending failed"
+' 10.9.0.2 || fail="; sending failed"
 	out=$(sa_count "$ns_a")
 	taken=$(($(device_taken) - taken))
-	ktap_print_msg "$what: $out packets, $taken by the device"
+	device_flush
 	expect "$out packets of the SA, not 10" [ "$out" = 10 ]
-	expect "$taken packets came to the device" [ "$taken" -ge 10 ]
-	if [ -z "$fail" ]; then
-		ktap_test_pass "$what"
-	else
-		ktap_test_fail "$what: ${fail#; }"
+	device_judge "$1"
+}
+
+# device_sent: the device has been given something since
+device_sent()
+{
+	[ "$(device_taken)" -gt "$taken" ]
+}
+
+# device_tcp WHAT: TCP. The device counts and does not encrypt, so a connection
+# that exists gets the SA, and when the other end has had what it does not
+# understand, none again, so that the file arrives.  Segments leave room for ESP
+# from the beginning, lest the first packet is found too large and cut.
+device_tcp()
+{
+	local out taken listener sender fd
+
+	fail=
+	rm -f "$TMP/got"
+	in_b timeout 60 socat -u "TCP4-LISTEN:$PORT,bind=$to" \
+		"CREATE:$TMP/got" 2>/dev/null &
+	listener=$!
+	wait_local_port_listen "$ns_b" "$PORT" tcp
+	mkfifo "$TMP/pipe"
+	in_a timeout 60 socat -u -b 262144 "OPEN:$TMP/pipe,rdonly" \
+		"TCP4:$to:$PORT,mss=1300" 2>/dev/null &
+	sender=$!
+	exec {fd}>"$TMP/pipe"
+	busywait "$BUSYWAIT_TIMEOUT" connected >/dev/null ||
+		fail="; no connection"
+	if ! device_sa; then
+		exec {fd}>&-
+		wait "$sender" "$listener"
+		ktap_test_skip "$1: the device takes no SA"
+		return
 	fi
+	taken=$(device_taken)
+	cat "$TMP/sent" >&"$fd" &
+	slowwait "$WAIT_TIMEOUT" device_sent >/dev/null
+	ip -n "$ns_a" xfrm policy flush
+	out=$(sa_count "$ns_a")
+	taken=$(($(device_taken) - taken))
+	exec {fd}>&-
+	wait "$sender" "$listener"
+	slowwait "$WAIT_TIMEOUT" closed >/dev/null
+	device_flush
+	cmp -s "$TMP/sent" "$TMP/got" || fail="$fail; the file did not arrive"
+	device_judge "$1"
+}
+
+connected()
+{
+	[ -n "$(in_a ss -Htn state established "dport = :$PORT")" ]
 }
 
 # device_taken: packets of its SAs that the device was given
@@ -437,10 +515,10 @@ for kind; do
 	done
 done
 if device; then
-	device_case "UDP" "$to"
-	device_case "ipip" 10.9.0.2
+	device_tcp "TCP, SA with a device"
+	device_tunnel "ipip, SA with a device"
 else
-	ktap_test_skip "SA with a device: no netdevsim"
-	ktap_test_skip "SA with a device: no netdevsim"
+	ktap_test_skip "TCP, SA with a device: no netdevsim"
+	ktap_test_skip "ipip, SA with a device: no netdevsim"
 fi
 ktap_finished
