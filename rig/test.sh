@@ -135,12 +135,10 @@ run_one() {
 	case $1 in
 	um-*/*)
 		kernel=${1%%/*}
-		deadline=600
+		deadline=900
 		path=
-		[ "$kernel" != um-debug-patched ] || {
-			deadline=900
+		[ "$kernel" != um-debug-patched ] ||
 			path=/ovpn/rig/guest/slow:
-		}
 		dir=$(suite "$kernel")
 		# what a series adds for the rest of the net tree
 		[ ! -x "${dir%/*}/${1#*/}" ] || dir=${dir%/*}

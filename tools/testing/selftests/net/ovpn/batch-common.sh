@@ -23,8 +23,9 @@ BAT_WAN=SPLIT
 BAT_PATH_CHANGES=no
 BAT_ALG=aes
 BAT_OPTIONS=()
-# put before the command of a sender whose datagrams have to keep their order
-BAT_PIN=()
+# Put before the command of a sender whose datagrams have to keep their order:
+# those sent from two CPUs may overtake each other, and cryptd's queues as well.
+BAT_PIN=(taskset -c 0)
 # what bat_provider has put before the AEADs
 declare -A BAT_DRIVER
 

@@ -10,8 +10,6 @@
 
 source ./batch-common.sh
 
-# cryptd has a queue on each CPU, and no order between them
-BAT_PIN=(taskset -c 0)
 # three batches that are held back
 HELD=(-g 1250 -n 3 -k)
 HELD_BYTES=$((3 * 39701))

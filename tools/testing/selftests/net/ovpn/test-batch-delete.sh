@@ -98,7 +98,6 @@ async() {
 
 	bat_need_provider cryptd pcrypt
 	bat_begin 12
-	BAT_PIN=(taskset -c 0)
 	for template in cryptd pcrypt; do
 		ofl_case "${template}: forced" bat_provider "${template}"
 		rounds "${template}, aes over IPv4" bat_setup_async

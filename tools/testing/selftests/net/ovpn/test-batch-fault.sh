@@ -11,7 +11,6 @@
 
 source ./batch-common.sh
 
-BAT_PIN=(taskset -c 0)
 # what cannot be batched goes out record by record for it
 NO_MEMORY=tx_unbatched_memory
 

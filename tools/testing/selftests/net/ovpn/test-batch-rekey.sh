@@ -108,13 +108,11 @@ sync() {
 	ofl_case "chachapoly, WHOLE: rekey under load" rekeyed WHOLE
 }
 
-# cryptd has a queue on each CPU, and no order between them
 async() {
 	local template
 
 	bat_need_provider cryptd pcrypt
 	bat_begin 12
-	BAT_PIN=(taskset -c 0)
 	make_keys
 	for template in cryptd pcrypt; do
 		ofl_case "${template}: forced" bat_provider "${template}"

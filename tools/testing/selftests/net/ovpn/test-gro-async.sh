@@ -10,8 +10,6 @@
 
 source ./gro-common.sh
 
-# cryptd has a queue on each CPU, and no order between them
-BAT_PIN=(taskset -c 0)
 # 10 times 31 datagrams of 1250 bytes and one of 951
 UDP_BYTES=$((10 * 39701))
 TEN=aaaaaaaaaa

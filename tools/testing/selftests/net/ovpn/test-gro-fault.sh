@@ -11,7 +11,6 @@
 
 source ./gro-common.sh
 
-BAT_PIN=(taskset -c 0)
 
 threaded() {
 	ofl_in gw_b sh -c "echo $1 > /sys/class/net/wan0/threaded" ||

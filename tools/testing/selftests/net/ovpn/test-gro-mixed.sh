@@ -131,7 +131,8 @@ mixed() {
 }
 
 mixed_send() {
-	ofl_in "${SENDER}" ./gro-peer send "$@" > "${OFL_DIR}/sent"
+	ofl_in "${SENDER}" "${BAT_PIN[@]}" ./gro-peer send "$@" \
+		> "${OFL_DIR}/sent"
 }
 
 dropped() {

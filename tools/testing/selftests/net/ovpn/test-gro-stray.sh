@@ -104,7 +104,8 @@ new_flow() {
 }
 
 stray_send() {
-	ofl_in gw_a ./gro-stray send -s "${SPORT}" -n "${ROUNDS}" "$@"
+	ofl_in gw_a "${BAT_PIN[@]}" ./gro-stray send -s "${SPORT}" \
+		-n "${ROUNDS}" "$@"
 }
 
 # to_socket NS OPTIONS BIND-ADDR BIND-PORT SEND-ARGUMENT...
