@@ -135,7 +135,7 @@ run_one() {
 	case $1 in
 	um-*/*)
 		kernel=${1%%/*}
-		deadline=900
+		deadline=1200
 		path=
 		[ "$kernel" != um-debug-patched ] ||
 			path=/ovpn/rig/guest/slow:
