@@ -61,12 +61,14 @@ test-symmetric-id.sh
 test-tcp.sh"
 SLOW=$(echo "$SLOW" | sed 's,^,um-debug-patched/,')
 # Compiles for minutes where nothing is remembered yet; a test that waits for slow
-# queues no longer than a machine with nothing else to do needs; and 500
-# deletions, five minutes of them.
+# queues no longer than a machine with nothing else to do needs; 500 deletions,
+# five minutes of them; and one whose points pass, but which leaves a network
+# namespace behind where the machine is busy: found, not explained.
 SLOW="$SLOW
 rig/check
 um-patched/test-batch-backpressure.sh
-um-patched/test-batch-delete-async.sh"
+um-patched/test-batch-delete-async.sh
+um-patched/xfrm_inner_gso.sh"
 # what injects faults, which the debug kernel alone has: elsewhere it skips
 SLOW="$SLOW
 um-patched/test-batch-fault.sh
