@@ -271,19 +271,7 @@ static int aeadloop_show(struct seq_file *seq, void *unused)
 	return 0;
 }
 
-static int aeadloop_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, aeadloop_show, NULL);
-}
-
-static const struct file_operations aeadloop_fops = {
-	.owner		= THIS_MODULE,
-	.open		= aeadloop_open,
-	.read		= seq_read,
-	.write		= aeadloop_write,
-	.llseek		= seq_lseek,
-	.release	= single_release,
-};
+DEFINE_SHOW_STORE_ATTRIBUTE(aeadloop);
 
 static int __init aeadloop_init(void)
 {

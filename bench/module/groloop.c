@@ -263,19 +263,7 @@ static int groloop_show(struct seq_file *seq, void *unused)
 	return 0;
 }
 
-static int groloop_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, groloop_show, NULL);
-}
-
-static const struct file_operations groloop_fops = {
-	.owner		= THIS_MODULE,
-	.open		= groloop_open,
-	.read		= seq_read,
-	.write		= groloop_write,
-	.llseek		= seq_lseek,
-	.release	= single_release,
-};
+DEFINE_SHOW_STORE_ATTRIBUTE(groloop);
 
 static int __init groloop_init(void)
 {

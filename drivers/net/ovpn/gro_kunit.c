@@ -837,6 +837,8 @@ static void gro_check_case(struct kunit *test, const struct gro_case *c)
 		for (j = 0; j < c->packets[i].count; j++)
 			gro_make(test, &c->packets[i]);
 	gro_receive(t);
+	if (c->set & SET_LONG_AGO)
+		KUNIT_EXPECT_EQ(test, t->sk[t->ipv6].fragments_seen, 0);
 	gro_set(t, 0);
 	ovpn_batch_stats_get(t->ovpn->batch_stats, got);
 	for (i = 0; i < OVPN_BATCH_STATS; i++)

@@ -29,25 +29,30 @@ BAT_PIN=(taskset -c 0)
 # what bat_provider has put before the AEADs
 declare -A BAT_DRIVER
 
-# bat_begin CASES: begin a test of so many cases and two self-tests, or skip it
-# where the driver does not count batches
-bat_begin() {
+# bat_need_counter NAME: skip it all where a device does not count that
+bat_need_counter() {
 	local ns
 
-	if ! command -v taskset >/dev/null; then
-		ktap_skip_all "taskset not found"
-		exit "${KSFT_SKIP}"
-	fi
 	setup_ns ns || exit "${KSFT_SKIP}"
 	modprobe -q ovpn
 	ip netns exec "${ns}" "${OVPN_CLI}" new_iface tun0 P2P >/dev/null
 	if ! ip netns exec "${ns}" ethtool -S tun0 2>/dev/null |
-			grep -q 'tx_batches:'; then
+			grep -q "$1:"; then
 		cleanup_all_ns
-		ktap_skip_all "this driver does not count batches"
+		ktap_skip_all "this driver does not count $1"
 		exit "${KSFT_SKIP}"
 	fi
 	cleanup_ns "${ns}"
+}
+
+# bat_begin CASES: begin a test of so many cases and two self-tests, or skip it
+# where the driver does not batch
+bat_begin() {
+	if ! command -v taskset >/dev/null; then
+		ktap_skip_all "taskset not found"
+		exit "${KSFT_SKIP}"
+	fi
+	bat_need_counter tx_batches
 	ofl_begin "$(($1 + 2))"
 	ofl_case "the oracle tells good records from bad ones" bat_self_test
 }

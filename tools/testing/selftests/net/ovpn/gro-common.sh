@@ -23,18 +23,7 @@ GRO_TARGET=""
 
 # gro_begin CASES: begin a test of so many cases and two self-tests, or skip it
 gro_begin() {
-	local ns
-
-	setup_ns ns || exit "${KSFT_SKIP}"
-	modprobe -q ovpn
-	ip netns exec "${ns}" "${OVPN_CLI}" new_iface tun0 P2P >/dev/null
-	if ! ip netns exec "${ns}" ethtool -S tun0 2>/dev/null |
-			grep -q 'rx_batches:'; then
-		cleanup_all_ns
-		ktap_skip_all "this driver does not batch on receive"
-		exit "${KSFT_SKIP}"
-	fi
-	cleanup_ns "${ns}"
+	bat_need_counter rx_batches
 	ofl_begin "$(($1 + 2))"
 	# shellcheck disable=SC2034 # read by the tests
 	GRO_ROUND=$(./gro-stray round)

@@ -472,16 +472,18 @@ static unsigned int read_plain(int fd, unsigned int want)
 static int do_churn(int argc, char **argv)
 {
 	unsigned int rounds = 1, bad = 0, i;
-	bool close_first = false, reopen = false;
+	bool close_first = false, reopen = false, encap_off = false;
 	struct addrinfo *ai;
 	unsigned long from;
 	int fd = -1, opt, waited;
 
-	while ((opt = getopt(argc, argv, "n:xo")) != -1) {
+	while ((opt = getopt(argc, argv, "n:xeo")) != -1) {
 		if (opt == 'n')
 			rounds = atoi(optarg);
 		else if (opt == 'x')
 			close_first = true;
+		else if (opt == 'e')
+			encap_off = true;
 		else if (opt == 'o')
 			reopen = true;
 		else
@@ -503,9 +505,13 @@ static int do_churn(int argc, char **argv)
 			usleep(1000);
 		}
 		if (close_first) {
-			/* the peer goes with it */
+			/* the peer goes with it, unless nobody tells the driver */
+			if (encap_off)
+				set(fd, IPPROTO_UDP, UDP_ENCAP, 0, "UDP_ENCAP");
 			close(fd);
 			fd = -1;
+			if (encap_off)
+				del_peer(1);
 			continue;
 		}
 		del_peer(1);
@@ -532,7 +538,7 @@ int main(int argc, char **argv)
 	"usage: gro-peer send [-n ROUNDS] [-p PORT] [-i ID] [-f] [-z] [-k] [-c] ADDR PORT SCRIPT\n"
 	"       gro-peer recv [-a] [-w FILE] COUNT\n"
 	"       gro-peer attach [-p PEERS] [-c] [-v] DEV ADDR PORT\n"
-	"       gro-peer churn [-n ROUNDS] [-x] [-o] DEV ADDR PORT\n"
+	"       gro-peer churn [-n ROUNDS] [-x [-e]] [-o] DEV ADDR PORT\n"
 	"a record for each character of SCRIPT:\n"
 	"  a, s, l  usual, short, long    b  of the other key    p  of peer 2\n"
 	"  u  without a peer ID           k  keepalive           c  control packet\n"
@@ -541,5 +547,6 @@ int main(int argc, char **argv)
 	"  j  junk     0  empty              1  DATA_V1       z  three bytes\n"
 	"  F  from here on from another port\n"
 	"recv: -a in any order, -w writes the numbers in it\n"
-	"churn: -x closes the socket under the peer, -o after the peer\n");
+	"churn: -x closes the socket under the peer, -o after the peer\n"
+	"  -e  ends its encapsulation before\n");
 }
