@@ -53,6 +53,24 @@ wanted() {
 		DEBUG_FS KUNIT KUNIT_ALL_TESTS
 }
 
+# warnings: what the compilers said, one normalised line a warning
+warnings() {
+	# Line numbers move with every change.  Debian's sparse takes none of
+	# the MODULE_ macros for a constant: see above.
+	awk '
+		!/(warning|error):/ { next }
+		/error: bad constant expression/ {
+			split($0, at, ":")
+			line = ""
+			for (i = 0; i < at[2]; i++)
+				if ((getline line < at[1]) <= 0) break
+			close(at[1])
+			if (line ~ /^MODULE_/) next
+		}
+		{ print }' | sed -E "s,$src/,,g
+		s/^(\.\.\/)+//; s/:[0-9]+(:[0-9]+)?:/:/g; s/:[0-9]+(:[0-9]+)?\$//"
+}
+
 mkdir -p "$obj"
 wanted > "$obj/wanted"
 if ! cmp -s "$obj/wanted" "$obj/wanted.done"; then
@@ -72,10 +90,14 @@ cp "$obj/wanted" "$obj/wanted.done"
 
 # what is made on the way to any object is not judged
 kmake -s prepare > "$log" 2>&1 || die "make prepare failed, see $log"
-if [ "$*" = all ]; then
-	kmake W=1 > "$log" 2>&1 || failed=1
-else
-	# a compiler says nothing about an object that is up to date
+
+# An object that is up to date says nothing again, so what each of them said is
+# kept beside it.  Of a build that was not finished, or was another one, nothing
+# is believed.
+said=$obj/said
+how=$(cat "$0" /var/lib/dpkg/status | sha256sum)
+if [ "$how" != "$(cat "$said/.how" 2>/dev/null)" ]; then
+	rm -rf "$said"
 	for target; do
 		case $target in
 		*/)	[ ! -d "$obj/$target" ] ||
@@ -83,33 +105,56 @@ else
 		*)	rm -f "$obj/$target" ;;
 		esac
 	done
+fi
+rm -f "$said/.how"
+
+if [ "$*" = all ]; then
+	kmake W=1 > "$log" 2>&1 || failed=1
+else
 	# Debian's sparse does not know this operator of gcc's yet, and the
 	# kernel turns sparse off where it does not; drop the definition with
 	# a sparse that does
-	kmake W=1 C=2 CF=-D__typeof_unqual__=__typeof__ "$@" \
-		> "$log" 2>&1 || failed=1
-	! grep -q 'C=2 specified, but' "$log" ||
+	kmake --output-sync=target W=1 C=1 CF=-D__typeof_unqual__=__typeof__ \
+		"$@" > "$log" 2>&1 || failed=1
+	! grep -q 'C=[12] specified, but' "$log" ||
 		die "the kernel does not accept this sparse"
 fi
+# The part of the log that is an object's goes to its place.
+mkdir -p "$said"
+rm -f "$said/rest"
+awk -v said="$said/" '
+	function to(name) {
+		if (out) close(out)
+		gsub("/", ",", name)
+		out = said name
+	}
+	BEGIN { to("rest") }
+	/^  CC / {
+		to($NF)
+		printf "" > out
+	}
+	/^  [A-Z]+ / && !/^  (CC|CHECK) / { to("rest") }
+	{ print >> out }' "$log"
 if [ -n "${failed:-}" ]; then
 	grep -E -m 5 'error|Error|undefined' "$log" >&2
 	die "compiling ($variant) failed, see ${log#/ovpn/}"
 fi
+cp "$said/rest" "$said/.all"
+if [ "$*" != all ]; then
+	# "all" asks no sparse: then each object has to speak once more
+	echo "$how" > "$said/.how"
+	for target; do
+		find "$said" -name "$(echo "$target" | tr / ,)*.o" -o \
+			-name "$(echo "$target" | tr / ,)"
+	done | while read -r file; do
+		# not an object that was another commit's
+		path=$(basename "$file" .o | tr , /)
+		[ ! -f "$src/$path.c" ] || cat "$file"
+	done >> "$said/.all"
+fi
 
 {
-	# Line numbers move with every change.  Debian's sparse takes none of
-	# the MODULE_ macros for a constant: see above.
-	grep -E '(warning|error):' "$log" | awk '
-		/error: bad constant expression/ {
-			split($0, at, ":")
-			line = ""
-			for (i = 0; i < at[2]; i++)
-				if ((getline line < at[1]) <= 0) break
-			close(at[1])
-			if (line ~ /^MODULE_/) next
-		}
-		{ print }' | sed -E "s,$src/,,g
-		s/^(\.\.\/)+//; s/:[0-9]+(:[0-9]+)?:/:/g; s/:[0-9]+(:[0-9]+)?\$//"
+	warnings < "$said/.all"
 	[ "$variant" != m ] || nm -u "$obj/drivers/net/ovpn/ovpn.o" |
 		awk '{ print "wants", $2 }'
 } | sort -u > "$result.new"

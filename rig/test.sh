@@ -20,8 +20,10 @@
 
 RESULTS=$BUILD/results/test
 pattern=${1:-}
-# guests mostly wait; more of them than CPUs is no waste
-PARALLEL=${PARALLEL:-$((JOBS + 1))}
+# What a guest spends its time with is one of its processes waiting for another:
+# two system calls, and twice the price where they are on different CPUs.  So each
+# guest is kept to one CPU, and there are two to each CPU, since they wait, too.
+PARALLEL=${PARALLEL:-$((JOBS * 2))}
 
 # Tests that take minutes each on the debug kernel, and those that differ from
 # one that runs there in cipher or address family only: "all" has them, and so
@@ -115,6 +117,24 @@ key_of() {
 	rm -f "$inputs"
 }
 
+# pin SCRIPT: what keeps a guest to the CPU of its place among the PARALLEL ones
+pin() {
+	case $1 in
+	# where ends race with traffic, the guest's CPUs are to be two
+	*-life*.sh | *-delete*.sh | *-storm*.sh | *-exhaust.sh)	return ;;
+	esac
+	awk -v slot="${SLOT:-0}" '/^Cpus_allowed_list:/ {
+		n = split($2, ranges, ",")
+		for (i = 1; i <= n; i++) {
+			split(ranges[i], ends, "-")
+			to = ends[2] == "" ? ends[1] : ends[2]
+			for (cpu = ends[1] + 0; cpu <= to + 0; cpu++)
+				cpus[count++] = cpu
+		}
+		print "taskset -c " cpus[slot % count]
+	}' /proc/self/status
+}
+
 # run_one NAME: run it, leave "PASSED FAILED SKIPPED" in its folder
 run_one() {
 	out=$RESULTS/$1
@@ -138,9 +158,6 @@ run_one() {
 	um-*/*)
 		kernel=${1%%/*}
 		deadline=1200
-		path=
-		[ "$kernel" != um-debug-patched ] ||
-			path=/ovpn/rig/guest/slow:
 		dir=$(suite "$kernel")
 		# what a series adds for the rest of the net tree
 		[ ! -x "${dir%/*}/${1#*/}" ] || dir=${dir%/*}
@@ -149,9 +166,11 @@ run_one() {
 		# where every allocation fails in turn
 		allow=
 		[ "${1#*/}" != test-refs-memory.sh ] || allow=ref-tracker
+		# shellcheck disable=SC2046 # a command before the command
+		$(pin "${1#*/}") \
 		"$RIG/guest/boot.sh" -k "$BUILD/kernel/$kernel/linux" \
 			-o "$out" -t "$deadline" -a "$allow" -- \
-			env "PATH=$path/usr/sbin:/usr/bin:/sbin:/bin" \
+			env "PATH=/ovpn/rig/guest/slow:/usr/sbin:/usr/bin:/sbin:/bin" \
 			sh -c "$run" \
 			> "$out/why" 2>&1 && verdict=pass || verdict=fail
 		tap=$out/output.log
@@ -204,9 +223,16 @@ run_one() {
 	line="$(printf '%-42s %3d passed' "$1" "$passed")"
 	[ "$failed" = 0 ] || line="$line, $failed FAILED"
 	[ "$skipped" = 0 ] || line="$line, $skipped skipped"
-	echo "$line ($(($(date +%s) - start)) s)"
+	times > "$out/times"
+	# its second line is about children, user and system
+	echo "$line ($(($(date +%s) - start)) s, $(awk 'NR == 2 {
+		split($0, t, /[ms ]+/)
+		printf "%d", t[1] * 60 + t[2] + t[3] * 60 + t[4]
+	}' "$out/times") s of CPU)"
 	[ "$failed" = 0 ] || {
-		grep '^not ok' "$tap" | head -n 5
+		# with what was said on the way there
+		grep -B 4 '^not ok' "$tap" | grep -E '^(not ok|# )' |
+			head -n 12
 		sed 's/^[a-z]*: error: //' "$out/why" | head -n 5
 		echo "see build/results/test/$1"
 	} | sed 's/^/    /'
@@ -254,7 +280,7 @@ if [ "$pattern" = '*' ] && [ -z "${FRESH:-}" ]; then
 	}
 fi
 
-echo "$chosen" | xargs -P "$PARALLEL" -n 1 "$0" --one
+echo "$chosen" | xargs -P "$PARALLEL" -n 1 --process-slot-var=SLOT "$0" --one
 
 remembered=$(echo "$chosen" | while read -r name; do
 	[ ! -e "$RESULTS/$name/remembered" ] || echo "$name"

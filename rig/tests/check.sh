@@ -80,6 +80,14 @@ static int __maybe_unused ovpn_seed(int a)
 	return a;
 }
 END
+seed spelling $io <<'END'
+
+/* to be looked at tommorrow */
+static int __maybe_unused ovpn_seed(int a)
+{
+	return a;
+}
+END
 seed inline $io <<'END'
 
 static inline int __maybe_unused ovpn_seed(int a)
@@ -137,8 +145,9 @@ static bool __maybe_unused ovpn_seed(const struct sock *sk)
 }
 END
 
-gate '' style inline kernel-doc unlisted || :
+gate '' style spelling inline kernel-doc unlisted || :
 works "an error of checkpatch" red_only style "checkpatch"
+works "a word spelt wrong" red_only spelling "spelling"
 works "a new inline" red_only inline "no new inline"
 works "a fault in kernel-doc" red_only kernel-doc "kernel-doc"
 works "a test that no Makefile lists" red_only unlisted "selftests listed"

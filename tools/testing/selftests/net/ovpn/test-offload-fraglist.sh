@@ -172,6 +172,10 @@ chacha_setup() {
 split_lists() {
 	ofl_lan_mode SPLIT
 	ofl_feature gw_a lan0 on rx-gro-list
+	# where packets arrive slowly, a poll sees one at a time: let GRO wait
+	ofl_in gw_a sh -c "echo 20000000 > /sys/class/net/lan0/gro_flush_timeout
+		echo 10 > /sys/class/net/lan0/napi_defer_hard_irqs" ||
+		ofl_fail "GRO does not wait"
 }
 
 aes_setup() {
