@@ -73,25 +73,31 @@ warnings() {
 
 mkdir -p "$obj"
 wanted > "$obj/wanted"
-if ! cmp -s "$obj/wanted" "$obj/wanted.done"; then
-	rm -f "$obj/wanted.done"
+done=$obj/wanted.done
+if ! cmp -s "$obj/wanted" "$done"; then
+	rm -f "$done"
 	kmake -s allnoconfig > "$log" 2>&1
 	"$src/scripts/kconfig/merge_config.sh" -m -O "$obj" "$obj/.config" \
 		"$obj/wanted" >> "$log" 2>&1
 fi
-kmake -s olddefconfig > "$log" 2>&1 ||
-	die "the configuration of $variant failed, see $log"
-if grep '^CONFIG_' "$obj/wanted" | sort -u | grep -vxFf "$obj/.config" \
-	> "$obj/lost"; then
-	# shellcheck disable=SC2046 # one line
-	die "options lost in $variant:" $(cat "$obj/lost")
+# Kconfig asks the compiler a hundred questions each time
+if [ ! -e "$done" ] ||
+	[ -n "$(find "$src" -name 'Kconfig*' -newer "$done" -print -quit)" ]; then
+	rm -f "$done"
+	touch "$obj/since"
+	kmake -s olddefconfig > "$log" 2>&1 ||
+		die "the configuration of $variant failed, see $log"
+	if grep '^CONFIG_' "$obj/wanted" | sort -u |
+		grep -vxFf "$obj/.config" > "$obj/lost"; then
+		# shellcheck disable=SC2046 # one line
+		die "options lost in $variant:" $(cat "$obj/lost")
+	fi
+	cp "$obj/wanted" "$done"
+	touch -r "$obj/since" "$done"
 fi
-cp "$obj/wanted" "$obj/wanted.done"
 
-# what is made on the way to any object is not judged
-kmake -s prepare > "$log" 2>&1 || die "make prepare failed, see $log"
-
-# An object that is up to date says nothing again, so what each of them said is
+# Other objects than those asked for, which are made on the way, are not judged.
+# One that is up to date says nothing again, so what each of them said is
 # kept beside it.  Of a build that was not finished, or was another one, nothing
 # is believed.
 said=$obj/said

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# rig/check.sh [all | only COMMIT...]: the gate.  Everything that is asked of
-# each patch of the series, as TAP: one line for each commit and question.
-# Each one is built into the kernel, and what a series makes of the base or of
-# those before it also as a module and without IPv6.  "all" asks the slow
-# questions as well: every commit is built in all ways, as a whole kernel with
-# modules and for 32 bit, and boots.  "only" judges these commits of build/linux,
-# wherever they are, and boots none; VARIANTS says which builds.
+# rig/check.sh [all | texts | builds | only COMMIT...]: the gate.  Everything that
+# is asked of each patch of the series, as TAP: one line for each commit and
+# question.  Each one is built into the kernel, and what a series makes of the base
+# or of those before it also as a module and without IPv6.  "texts" and "builds"
+# ask one half each.  "all" asks the slow questions as well: every commit is built
+# in all ways, as a whole kernel with modules and for 32 bit, and boots.  "only"
+# judges these commits of build/linux, wherever they are, and boots none; VARIANTS
+# says which builds.
 #
 # Warnings are compared as sets with those of the commit before, so that what
 # the base says is nobody's fault here, and one new warning cannot hide behind
@@ -19,10 +20,13 @@
 . "$RIG/patch.sh"
 . "$RIG/tests/tap.sh"
 
-usage="usage: rig/check.sh [all | only COMMIT...]"
+usage="usage: rig/check.sh [all | texts | builds | only COMMIT...]"
 mode=${1:-tip}
+texts=yes builds=yes
 case $mode in
 tip|all) ;;
+texts)	builds='' mode=tip ;;
+builds)	texts='' mode=tip ;;
 only)	shift
 	[ $# -gt 0 ] || die "$usage" ;;
 *)	die "$usage" ;;
@@ -76,7 +80,7 @@ style() {
 		tgit diff-tree -p --stat --summary --no-renames "$1^" "$1"
 	} > "$work/patch"
 	# GIT_DIR: there is no history to look up commits in
-	in_root sh -c "cd build/src-check && GIT_DIR=none \
+	in_root sh -c "cd build/linux && GIT_DIR=none \
 		scripts/checkpatch.pl --strict --no-signoff \
 		--max-line-length=80 --show-types --quiet --color=never \
 		--ignore $IGNORE '/ovpn/${work#"$TOP"/}/patch'"
@@ -106,7 +110,7 @@ kernel_doc() {
 		in_root sh -euc '
 			cd "$1"
 			find . -type f | sort | xargs -r \
-				/ovpn/build/src-check/scripts/kernel-doc \
+				/ovpn/build/linux/scripts/kernel-doc \
 				-none -Wall
 		' sh "/ovpn/${work#"$TOP"/}/$side" > "$work/kdoc" 2>&1 || {
 			cat "$work/kdoc"
@@ -316,17 +320,20 @@ tests_clean() {
 	tgit diff --no-renames --name-only --diff-filter=A base "$head" -- \
 		'tools/testing/selftests/*.sh' > "$work/scripts"
 	[ -s "$work/scripts" ] || return 0
-	source_at "$head"
+	mkdir "$work/tests"
+	tgit archive "$head" tools/testing/selftests/net \
+		tools/testing/selftests/kselftest | tar -xC "$work/tests"
 	# SC2317: cases are functions that a runner calls by name, and
 	# each of their lines is taken for dead
 	# shellcheck disable=SC2016 # expanded in the tool root
 	in_root sh -c 'rc=0
 		while read -r path; do
-			(cd "build/src-check/${path%/*}" &&
+			(cd "$1/${path%/*}" &&
 				shellcheck -f gcc -x -e SC2317 \
+					--extended-analysis=false \
 					"${path##*/}") || rc=1
 		done
-		exit $rc' < "$work/scripts"
+		exit $rc' sh "/ovpn/${work#"$TOP"/}/tests" < "$work/scripts"
 }
 
 #
@@ -341,17 +348,17 @@ the_series() {
 		works "$name: at most 15 patches" few "$from" "series/$name"
 		from=series/$name
 	done
-	works "rig: shellcheck" scripts_clean
-	works "selftests: shellcheck" tests_clean
 }
 
 #
 work_dir check
-# build/src-check and its objects serve one at a time
-need flock util-linux
-exec 7>"$BUILD/check.lock"
-flock 7
-[ "$mode" = only ] || works "the series apply" "$RIG/tree.sh"
+if [ -n "$builds" ]; then
+	# build/src-check and its objects serve one at a time
+	need flock util-linux
+	exec 7>"$BUILD/check.lock"
+	flock 7
+	[ "$mode" = only ] || works "the series apply" "$RIG/tree.sh"
+fi
 base=$(tgit rev-parse -q --verify 'refs/tags/base^{commit}') ||
 	die "no build/linux: make tree first"
 head=$(tgit rev-parse HEAD)
@@ -364,7 +371,7 @@ if [ "$mode" = only ]; then
 	done > "$work/commits"
 else
 	tgit rev-list --reverse "$base..$head" > "$work/commits"
-	the_series
+	[ -z "$texts" ] || the_series
 fi
 [ "$mode" != all ] || VARIANTS="$VARIANTS 32"
 
@@ -379,12 +386,14 @@ fi
 # (in the tool root there is somebody who would read our list on stdin)
 while read -r commit <&8; do
 	title="$(tgit log -1 --format=%s "$commit"):"
-	source_at "$commit"
-	works "$title checkpatch" style "$commit"
-	works "$title spelling" spelling "$commit"
-	works "$title no new inline" no_inline "$commit"
-	works "$title kernel-doc" kernel_doc "$commit"
-	works "$title selftests listed" selftests "$commit"
+	if [ -n "$texts" ]; then
+		works "$title checkpatch" style "$commit"
+		works "$title spelling" spelling "$commit"
+		works "$title no new inline" no_inline "$commit"
+		works "$title kernel-doc" kernel_doc "$commit"
+		works "$title selftests listed" selftests "$commit"
+	fi
+	[ -n "$builds" ] || continue
 	for variant in $VARIANTS; do
 		[ "$mode-$variant" = tip-y ] || [ "$mode" != tip ] || continue
 		works "$title builds ($variant), no new warning" \
@@ -398,7 +407,7 @@ while read -r commit <&8; do
 	esac
 done 8< "$work/commits"
 
-[ "$mode" != tip ] || {
+[ "$mode$builds" != tipyes ] || {
 	from=base
 	for name in $(series_names); do
 		for variant in $VARIANTS; do
@@ -409,6 +418,12 @@ done 8< "$work/commits"
 		done
 		from=series/$name
 	done
+}
+
+# the longest for the end: nothing waits for them
+[ "$mode" = only ] || [ -z "$texts" ] || {
+	works "rig: shellcheck" scripts_clean
+	works "selftests: shellcheck" tests_clean
 }
 
 tap_end

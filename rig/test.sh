@@ -6,7 +6,7 @@
 # A name says where a test runs: KERNEL/SCRIPT is a kselftest in a guest, one
 # guest each, of selftests/net/ovpn or one that a series adds to selftests/net;
 # KERNEL/kunit is the driver's KUnit suites; rig/NAME is a script of rig/tests on
-# the host; check is the gate.
+# the host; check/texts and check/builds are the gate.
 # Every test speaks TAP, prove(1) judges it, and for a guest the verdict that
 # was written after the leak checks counts as one more point.  What is left of
 # a test lies in build/results/test/NAME.
@@ -25,10 +25,14 @@ pattern=${1:-}
 # guest is kept to one CPU, and there are two to each CPU, since they wait, too.
 PARALLEL=${PARALLEL:-$((JOBS * 2))}
 
-# Tests that take minutes each on the debug kernel, and those that differ from
-# one that runs there in cipher or address family only: "all" has them, and so
-# has their name.
-SLOW="test.sh
+# What only "all" runs, and a name.  make test shares our tests between the two
+# kernels: what deletes, injects faults, is tapped or has a matrix runs on the
+# debug kernel with AES over IPv4, and otherwise on the plain one with another
+# cipher or address family.
+#
+# on the debug kernel: programs start slowly there
+LEFT_OUT=$(echo "
+test.sh
 test-batch-async.sh
 test-batch-backpressure.sh
 test-batch-delete-async.sh
@@ -36,10 +40,12 @@ test-batch-delete.sh
 test-batch-exhaust.sh
 test-batch-fallback.sh
 test-batch-matrix-chachapoly.sh
+test-batch-matrix.sh
 test-batch-mtu.sh
 test-batch-rekey-async.sh
 test-batch-rekey.sh
 test-chachapoly.sh
+test-close-socket-tcp.sh
 test-float.sh
 test-gro-async.sh
 test-gro-csum.sh
@@ -56,30 +62,52 @@ test-gro-stray-tunnel.sh
 test-gro-stray.sh
 test-gro-tap-ipv6.sh
 test-large-mtu.sh
+test-mark.sh
+test-offload-csum-chachapoly.sh
+test-offload-fraglist.sh
+test-offload-gso.sh
+test-offload-inner.sh
+test-offload-toggle.sh
+test-offload-tun.sh
 test-refs-storm-async.sh
 test-symmetric-id-float.sh
 test-symmetric-id-tcp.sh
 test-symmetric-id.sh
-test-tcp.sh"
-SLOW=$(echo "$SLOW" | sed 's,^,um-debug-patched/,')
+test-tcp.sh" | sed -n 's,^.,um-debug-patched/&,p')
+# on the plain one: the debug kernel runs it, or a sibling runs here
+LEFT_OUT=$LEFT_OUT$(echo "
+test-batch-life.sh
+test-batch-rekey-async.sh
+test-gro-life.sh
+test-gro-matrix-chachapoly.sh
+test-gro-matrix-ipv6.sh
+test-gro-matrix.sh
+test-gro-mixed-ipv6.sh
+test-gro-stray-ipv6.sh
+test-gro-stray-tunnel.sh
+test-gro-tap.sh
+test-offload-csum.sh
+test-offload-tap.sh
+test-refs-storm.sh" | sed 's,^.,um-patched/&,')
+# what injects faults, which the debug kernel alone can: elsewhere it skips
+LEFT_OUT="$LEFT_OUT
+um-patched/test-batch-fault.sh
+um-patched/test-gro-fault.sh
+um-patched/test-refs-memory.sh"
 # Compiles for minutes where nothing is remembered yet; a test that waits for slow
 # queues no longer than a machine with nothing else to do needs; 500 deletions,
 # five minutes of them; and one whose points pass, but which leaves a network
 # namespace behind where the machine is busy: found, not explained.
-SLOW="$SLOW
+LEFT_OUT="$LEFT_OUT
 rig/check
 um-patched/test-batch-backpressure.sh
 um-patched/test-batch-delete-async.sh
 um-patched/xfrm_inner_gso.sh"
-# what injects faults, which the debug kernel alone has: elsewhere it skips
-SLOW="$SLOW
-um-patched/test-batch-fault.sh
-um-patched/test-gro-fault.sh
-um-patched/test-refs-memory.sh"
 
 # names: every test there is, in the order in which it starts
 names() {
-	echo check
+	echo check/builds
+	echo check/texts
 	for script in "$RIG"/tests/*.sh; do
 		[ -x "$script" ] && echo "rig/$(basename "$script" .sh)"
 	done
@@ -186,9 +214,9 @@ run_one() {
 		"$RIG/tests/${1#rig/}.sh" > "$tap" 2> "$out/stderr.log" &&
 			verdict=pass || verdict=fail
 		;;
-	check)
+	check/*)
 		tap=$out/output.log
-		"$RIG/check.sh" > "$tap" 2> "$out/stderr.log" &&
+		"$RIG/check.sh" "${1#*/}" > "$tap" 2> "$out/stderr.log" &&
 			verdict=pass || verdict=fail
 		;;
 	esac
@@ -250,7 +278,7 @@ for what in patched base; do
 	"$RIG/kselftest.sh" $what >/dev/null
 done
 case $pattern in
-'')	pattern='*' left_out=$SLOW ;;
+'')	pattern='*' left_out=$LEFT_OUT ;;
 all)	pattern='*' left_out=none ;;
 *)	left_out=none ;;
 esac
@@ -264,7 +292,7 @@ done)
 	"$(names | tr '\n' ' ')"
 for kernel in um-debug-patched um-patched um-base; do
 	case $chosen in
-	*"$kernel/"* | *rig/* | *check)
+	*"$kernel/"* | *rig/* | *check/*)
 		"$RIG/kernel.sh" "${kernel%-*}" "${kernel##*-}" >/dev/null
 		;;
 	esac

@@ -38,6 +38,7 @@ static const char * const names_of[OVPN_BATCH_STATS] = {
 	[OVPN_RX_BATCH_END_KEY]		= "rx_batch_end_key",
 	[OVPN_RX_BATCH_END_HEADER]	= "rx_batch_end_header",
 	[OVPN_RX_BATCH_END_OTHER]	= "rx_batch_end_other",
+	[OVPN_RX_UNBATCHED_FRAGMENTS]	= "rx_unbatched_fragments",
 };
 
 /**

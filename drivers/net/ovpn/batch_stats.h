@@ -38,11 +38,13 @@
  * @OVPN_RX_BATCH_END_KEY: a record of another key or peer came next
  * @OVPN_RX_BATCH_END_HEADER: IP header or checksum state of the next differ
  * @OVPN_RX_BATCH_END_OTHER: something else came next, like the control channel
+ * @OVPN_RX_UNBATCHED_FRAGMENTS: records that were not held because others of
+ *				 their peer had just come in fragments
  * @OVPN_BATCH_STATS: number of counters
  *
- * Those named UNBATCHED count GSO packets that left as individual records, one
- * reason for each. Those named END count why chains took no more; the others
- * ended because NAPI had nothing more, or a time-out of GRO.
+ * Those named TX_UNBATCHED count GSO packets that left as individual records,
+ * one reason for each. Those named END count why chains took no more; the
+ * others ended because NAPI had nothing more, or a time-out of GRO.
  */
 enum ovpn_batch_stat {
 	OVPN_TX_BATCHES,
@@ -73,6 +75,7 @@ enum ovpn_batch_stat {
 	OVPN_RX_BATCH_END_KEY,
 	OVPN_RX_BATCH_END_HEADER,
 	OVPN_RX_BATCH_END_OTHER,
+	OVPN_RX_UNBATCHED_FRAGMENTS,
 	OVPN_BATCH_STATS
 };
 

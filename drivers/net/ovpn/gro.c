@@ -40,6 +40,12 @@
 /* as many records as UDP's own GRO takes datagrams, and NAPI packets at once */
 #define GRO_MAX_RECORDS		64
 
+/* Fragments are not held by GRO, and would overtake what is. For so many
+ * jiffies after some have come nothing is, which is longer than GRO holds
+ * anything.
+ */
+#define GRO_PAUSE		(HZ / 50 + 1)
+
 #define GRO_TUNNEL_TYPES	(SKB_GSO_UDP_TUNNEL | SKB_GSO_UDP_TUNNEL_CSUM)
 
 /* Is it a record that others may join or that may join others? Keepalive
@@ -52,6 +58,45 @@ static bool gro_is_record(const struct sk_buff *skb, __be32 op,
 	       FIELD_GET(OVPN_OPCODE_PKTTYPE_MASK, be32_to_cpu(op)) ==
 			OVPN_DATA_V2 &&
 	       len > OVPN_RECORD_OVERHEAD + OVPN_KEEPALIVE_SIZE;
+}
+
+/* Has a record of this peer come in fragments, just now? */
+static bool gro_is_paused(const struct ovpn_socket *sock,
+			  struct ovpn_gro_hint *hint)
+{
+	unsigned long seen = READ_ONCE(hint->fragments_seen);
+
+	if (likely(!seen))
+		return false;
+
+	if (!time_after(jiffies, seen + GRO_PAUSE)) {
+		ovpn_batch_stats_add(sock->ovpn->batch_stats,
+				     OVPN_RX_UNBATCHED_FRAGMENTS, 1);
+		return true;
+	}
+
+	/* Before jiffies come round. A fragment that comes at this moment may
+	 * be forgotten, and what follows overtake it.
+	 */
+	WRITE_ONCE(hint->fragments_seen, 0);
+	return false;
+}
+
+/**
+ * ovpn_gro_pause - hold no records of a peer for a moment
+ * @peer: the peer
+ * @skb: authentic record that came in fragments, skb->data at its opcode word
+ */
+void ovpn_gro_pause(struct ovpn_peer *peer, const struct sk_buff *skb)
+{
+	struct ovpn_socket *sock;
+
+	rcu_read_lock();
+	sock = rcu_dereference(peer->sock);
+	if (sock)
+		WRITE_ONCE(ovpn_gro_hint(sock, skb->data)->fragments_seen,
+			   jiffies | 1);
+	rcu_read_unlock();
 }
 
 /* A socket is found for any packet with its port, be it on its way to somebody
@@ -132,9 +177,9 @@ static void gro_end(const struct ovpn_socket *sock, const struct sk_buff *p,
  * time, and nobody ever comes. Which one is tried is in the packet ID, behind
  * the opcode word.
  */
-static bool gro_is_hopeless(const struct ovpn_socket *sock, const __be32 *op)
+static bool gro_is_hopeless(const struct ovpn_gro_hint *hint, const __be32 *op)
 {
-	return READ_ONCE(sock->lone_records) >= OVPN_GRO_LONE &&
+	return READ_ONCE(hint->lone_records) >= OVPN_GRO_LONE &&
 	       be32_to_cpu(op[1]) % OVPN_GRO_PROBE;
 }
 
@@ -199,13 +244,16 @@ struct sk_buff *ovpn_gro_receive(struct sock *sk, struct list_head *head,
 	struct ovpn_socket *sock = ovpn_udp_gro_socket(sk);
 	struct sk_buff *p, *pp = NULL;
 	const struct udphdr *uh, *uh2;
+	struct ovpn_gro_hint *hint;
 	enum ovpn_batch_stat why;
 	bool record;
 	__be32 *op;
 
 	/* all that will have to be linear, lest it is pulled piece by piece */
 	op = skb_gro_header(skb, off + OVPN_RECORD_OVERHEAD, off);
-	record = op && sock && gro_is_record(skb, *op, len);
+	hint = op && sock ? ovpn_gro_hint(sock, op) : NULL;
+	record = hint && gro_is_record(skb, *op, len) &&
+		 !gro_is_paused(sock, hint);
 	if (record) {
 		/* what it carries is not looked into: no tunnel for GRO */
 		NAPI_GRO_CB(skb)->encap_mark = 0;
@@ -241,8 +289,8 @@ struct sk_buff *ovpn_gro_receive(struct sock *sk, struct list_head *head,
 			NAPI_GRO_CB(skb)->flush = 1;
 			return p;
 		}
-		if (unlikely(READ_ONCE(sock->lone_records)))
-			WRITE_ONCE(sock->lone_records, 0);
+		if (unlikely(READ_ONCE(hint->lone_records)))
+			WRITE_ONCE(hint->lone_records, 0);
 
 		if (len < len2)
 			gro_end(sock, p, OVPN_RX_BATCH_END_SHORT);
@@ -254,7 +302,7 @@ struct sk_buff *ovpn_gro_receive(struct sock *sk, struct list_head *head,
 	}
 
 	/* the first of a chain, or none at all */
-	if (!record || (!pp && gro_is_hopeless(sock, op))) {
+	if (!record || (!pp && gro_is_hopeless(hint, op))) {
 		NAPI_GRO_CB(skb)->flush = 1;
 		return pp;
 	}
@@ -447,6 +495,8 @@ static void gro_recv_async(struct ovpn_peer *peer,
 			goto drop;
 		}
 
+		/* GRO takes no fragments */
+		ovpn_skb_cb(skb)->fragmented = false;
 		ovpn_decrypt_post(skb, ovpn_aead_decrypt(peer, ks, skb, NULL));
 		continue;
 drop:

@@ -640,7 +640,7 @@ enum gro_setting {
 	SET_FLOWS = BIT(2),	/* order is that of each flow, */
 	SET_TURNS = BIT(3),	/* of two that come in turn */
 	SET_OFF = BIT(4),	/* GRO is off at the ovpn device */
-	SET_FRAGMENTS = BIT(5),	/* there have been fragments, just now, */
+	SET_FRAGMENTS = BIT(5),	/* the peer sent fragments, just now, */
 	SET_LONG_AGO = BIT(6),	/* or longer ago than a second */
 	SET_MAX_SIZE = BIT(7),	/* the NIC's limit is five usual records */
 	SET_LONE = BIT(8),	/* all came alone lately, */
@@ -774,7 +774,13 @@ static const struct gro_case gro_cases[] = {
 
 	/* what does not depend on packets */
 	{ "switched off", { { 3 } }, { 1, 1, 1 }, .set = SET_OFF },
-	{ "fragments", { { 3 } }, { 1, 1, 1 }, .set = SET_FRAGMENTS },
+	{ "fragments", { { 3 } }, { 1, 1, 1 },
+	  OVPN_RX_UNBATCHED_FRAGMENTS, 3, SET_FRAGMENTS },
+	{ "fragments of somebody else", { { 3, .op = OP_PEER } }, { 3 },
+	  .set = SET_FRAGMENTS },
+	{ "fragments, after somebody else",
+	  { { 1, .op = OP_PEER }, { 1 }, { 2, .op = OP_PEER } }, { 1, 1, 2 },
+	  OVPN_RX_UNBATCHED_FRAGMENTS, 1, SET_FRAGMENTS },
 	{ "fragments, long ago", { { 3 } }, { 3 }, .set = SET_LONG_AGO },
 
 	/* those that came alone before: every eighth is held, by its number */
@@ -790,9 +796,17 @@ static const struct gro_case gro_cases[] = {
 
 KUNIT_ARRAY_PARAM_DESC(gro, gro_cases, name);
 
+/* what is known about the peer whose records these are, unless .op says else */
+static struct ovpn_gro_hint *gro_hint(struct gro_test *t)
+{
+	__be32 op = cpu_to_be32(GRO_OP);
+
+	return ovpn_gro_hint(&t->sk[t->ipv6], &op);
+}
+
 static void gro_set(struct gro_test *t, unsigned int set)
 {
-	struct ovpn_socket *sk = &t->sk[t->ipv6];
+	struct ovpn_gro_hint *hint = gro_hint(t);
 	unsigned int size = GSO_LEGACY_MAX_SIZE;
 
 	if (set & SET_MAX_SIZE)
@@ -805,18 +819,18 @@ static void gro_set(struct gro_test *t, unsigned int set)
 	else
 		t->ovpn->dev->features |= NETIF_F_GRO;
 
-	sk->lone_records = 0;
+	hint->lone_records = 0;
 	if (set & SET_LONE)
-		sk->lone_records = OVPN_GRO_LONE;
+		hint->lone_records = OVPN_GRO_LONE;
 	else if (set & SET_FEW)
-		sk->lone_records = OVPN_GRO_LONE - 1;
+		hint->lone_records = OVPN_GRO_LONE - 1;
 
-	sk->fragments_seen = 0;
+	hint->fragments_seen = 0;
 	if (set & SET_FRAGMENTS)
 		/* and for another second */
-		sk->fragments_seen = (jiffies + HZ) | 1;
+		hint->fragments_seen = (jiffies + HZ) | 1;
 	else if (set & SET_LONG_AGO)
-		sk->fragments_seen = (jiffies - HZ - 2) | 1;
+		hint->fragments_seen = (jiffies - HZ - 2) | 1;
 }
 
 /* what GRO makes of packets, and that the records are what came */
@@ -838,7 +852,7 @@ static void gro_check_case(struct kunit *test, const struct gro_case *c)
 			gro_make(test, &c->packets[i]);
 	gro_receive(t);
 	if (c->set & SET_LONG_AGO)
-		KUNIT_EXPECT_EQ(test, t->sk[t->ipv6].fragments_seen, 0);
+		KUNIT_EXPECT_EQ(test, gro_hint(t)->fragments_seen, 0);
 	gro_set(t, 0);
 	ovpn_batch_stats_get(t->ovpn->batch_stats, got);
 	for (i = 0; i < OVPN_BATCH_STATS; i++)

@@ -505,7 +505,7 @@ static int do_churn(int argc, char **argv)
 			usleep(1000);
 		}
 		if (close_first) {
-			/* the peer goes with it, unless nobody tells the driver */
+			/* told of it, the driver drops the peer, too */
 			if (encap_off)
 				set(fd, IPPROTO_UDP, UDP_ENCAP, 0, "UDP_ENCAP");
 			close(fd);

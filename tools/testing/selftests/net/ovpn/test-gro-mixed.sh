@@ -339,6 +339,45 @@ fragments() {
 	[ "$(reassembled)" -gt 300 ] || ofl_fail "$(reassembled) reassembled"
 }
 
+# Whoever sends fragments has nothing to say about batches unless he has the key:
+# records of a peer's ID that nobody has encrypted, while batches come.
+forged() {
+	local before drops n=40
+
+	gro_setup aes "${OUTER}"
+	{
+		printf '\x48\x00\x00\x01'
+		head -c 2996 /dev/zero
+	} > "${OFL_DIR}/forged"
+	before=$(reassembled)
+	drops=$(dropped)
+	gro_counted forged_run "${n}"
+	[ $(($(reassembled) - before)) -eq "${n}" ] ||
+		ofl_fail "$(($(reassembled) - before)) of ${n} reassembled"
+	[ $(($(dropped) - drops)) -eq "${n}" ] ||
+		ofl_fail "$(($(dropped) - drops)) of ${n} dropped"
+	[ "${GRO_DELTA[rx_unbatched_fragments]}" -eq 0 ] ||
+		ofl_fail "${GRO_DELTA[rx_unbatched_fragments]} records not held"
+	[ "${GRO_DELTA[rx_batch_records]}" -ge 600 ] ||
+		ofl_fail "${GRO_DELTA[rx_batch_records]} records in batches"
+}
+
+forged_run() {
+	local to="192.0.2.2" pid _
+
+	[ "${OUTER}" = 4 ] || to="[2001:db8::2]"
+	for ((_ = 0; _ < $1; _++)); do
+		cat "${OFL_DIR}/forged"
+		sleep 0.02
+	done | ofl_in gw_a socat -u -b 3000 - \
+		"UDP${OUTER}-SENDTO:${to}:1194" &
+	pid=$!
+	while kill -0 "${pid}" 2>/dev/null; do
+		bat_udp local 4 $((40 * 38750)) -g 1250 -n 40 38750 || return
+	done
+	wait "${pid}"
+}
+
 reassembled() {
 	ofl_in gw_b cat /proc/net/snmp /proc/net/snmp6 | awk '
 		$1 == "Ip:" && $2 !~ /^[0-9]/ {
@@ -355,7 +394,7 @@ reassembled() {
 
 OUTER=${GRO_FAMILY:-4}
 on="IPv${OUTER}"
-gro_begin $((OUTER == 6 ? 24 : 23))
+gro_begin $((OUTER == 6 ? 25 : 24))
 ofl_case "${on}: set up" mixed_setup "${OUTER}"
 all_sorts
 ofl_case "${on}: some come twice" duplicates 20% 100
@@ -367,5 +406,6 @@ ofl_case "${on}: fragments" fragments "${OUTER}" 1400 \
 	$((OUTER == 6 ? 1280 : 1000)) 1250
 ofl_case "${on}: fragments of more than a page" fragments "${OUTER}" 8000 \
 	$((OUTER == 6 ? 1280 : 1000)) 7000
+ofl_case "${on}: forged fragments" forged
 
 ktap_finished
