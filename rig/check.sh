@@ -79,9 +79,11 @@ style() {
 		echo ---
 		tgit diff-tree -p --stat --summary --no-renames "$1^" "$1"
 	} > "$work/patch"
-	# GIT_DIR: there is no history to look up commits in
-	in_root sh -c "cd build/linux && GIT_DIR=none \
-		scripts/checkpatch.pl --strict --no-signoff \
+	# GIT_DIR: there is no history to look up commits in; and neither
+	# checkpatch nor python leaves a file in build/linux
+	in_root sh -c "cd '/ovpn/${work#"$TOP"/}' && GIT_DIR=none \
+		PYTHONDONTWRITEBYTECODE=1 /ovpn/build/linux/scripts/checkpatch.pl \
+		--root=/ovpn/build/linux --strict --no-signoff \
 		--max-line-length=80 --show-types --quiet --color=never \
 		--ignore $IGNORE '/ovpn/${work#"$TOP"/}/patch'"
 }
@@ -109,6 +111,7 @@ kernel_doc() {
 		# shellcheck disable=SC2016 # expanded in the tool root
 		in_root sh -euc '
 			cd "$1"
+			export PYTHONDONTWRITEBYTECODE=1
 			find . -type f | sort | xargs -r \
 				/ovpn/build/linux/scripts/kernel-doc \
 				-none -Wall
