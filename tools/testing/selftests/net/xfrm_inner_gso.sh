@@ -170,9 +170,9 @@ tunnels()
 	done
 	if ip -n "$ns_a" link show dev tun | grep -q "$mac_a"; then
 		for family in 4 6; do
-			ip -n "$ns_a" neigh add "$(addr $family 9 b)" \
+			ip -n "$ns_a" neigh add "$(addr "$family" 9 b)" \
 				lladdr "$mac_b" dev tun
-			ip -n "$ns_b" neigh add "$(addr $family 9 a)" \
+			ip -n "$ns_b" neigh add "$(addr "$family" 9 a)" \
 				lladdr "$mac_a" dev tun
 		done
 	fi
@@ -281,8 +281,8 @@ run_case()
 	case $kind in
 	sit | ip6* | plain6) inner=6 ;;
 	esac
-	from=$(addr $outer 1 a)
-	to=$(addr $outer 1 b)
+	from=$(addr "$outer" 1 a)
+	to=$(addr "$outer" 1 b)
 	fail=
 	esp "$outer" "$mode" || {
 		ktap_test_skip "$kind, $mode mode, $variant: no such SA"
@@ -305,14 +305,14 @@ run_case()
 		expect "the file did not arrive" transfer "$to"
 	else
 		expect "the file did not arrive" \
-			transfer "$(addr $inner 9 b)"
+			transfer "$(addr "$inner" 9 b)"
 	fi
 	[ "$variant" = "TSO on" ] || tc -n "$ns_a" qdisc del dev veth root
 	# whatever a tunnel sends unasked, it sends no more
 	ip -n "$ns_a" link del tun 2>/dev/null
 	ip -n "$ns_b" link del tun 2>/dev/null
 	out=$(sa_count "$ns_a")
-	if [ $outer = 4 ]; then
+	if [ "$outer" = 4 ]; then
 		good="dst host $to and ip proto 50 and ip[20:4] = $SPI_A"
 	else
 		good="dst host $to and ip6 proto 50 and ip6[40:4] = $SPI_A"

@@ -339,8 +339,8 @@ fragments() {
 	[ "$(reassembled)" -gt 300 ] || ofl_fail "$(reassembled) reassembled"
 }
 
-# Whoever sends fragments has nothing to say about batches unless he has the key:
-# records of a peer's ID that nobody has encrypted, while batches come.
+# Whoever sends fragments has nothing to say about batches unless he has the
+# key: records of a peer's ID that nobody has encrypted, while batches come.
 forged() {
 	local before drops n=40
 
@@ -363,10 +363,10 @@ forged() {
 }
 
 forged_run() {
-	local to="192.0.2.2" pid _
+	local to="192.0.2.2" pid i
 
 	[ "${OUTER}" = 4 ] || to="[2001:db8::2]"
-	for ((_ = 0; _ < $1; _++)); do
+	for ((i = 0; i < $1; i++)); do
 		cat "${OFL_DIR}/forged"
 		sleep 0.02
 	done | ofl_in gw_a socat -u -b 3000 - \
