@@ -279,7 +279,7 @@ bat_recv_udp() {
 
 	to=$(ofl_receiver "$2")
 	exec {_ufd}< <(ip netns exec "${!to}" ./batch-send recv \
-		"${OFL_ADDR[$2$3]}" "${OFL_PORT}" "$4" && echo complete)
+		"${OFL_ADDR[$2$3]}" "${OFL_PORT}" "$4" 2>&1 && echo complete)
 	read -r -t 20 -u "${_ufd}" word && [ "${word}" = ready ]
 }
 
@@ -288,7 +288,8 @@ bat_recv_end() {
 
 	read -r -t 60 -u "${fd}" word
 	exec {fd}<&-
-	[ "${word}" = complete ]
+	[ "${word}" = complete ] ||
+		ofl_broken "UDP: the receiver says '${word}'"
 }
 
 # bat_udp WHERE FAMILY BYTES OPTION... LEN...: BYTES in all, in order
@@ -305,9 +306,12 @@ bat_udp() {
 		shift
 	done
 	from=$(ofl_sender "${where}")
-	bat_recv_udp fd "${where}" "${family}" "${bytes}" || return
+	bat_recv_udp fd "${where}" "${family}" "${bytes}" ||
+		ofl_broken "UDP ${where} ${family}: no receiver" || return
 	ofl_in "${from}" "${BAT_PIN[@]}" ./batch-send send "${options[@]}" \
-		"${OFL_ADDR[${where}${family}]}" "${OFL_PORT}" "$@" || rc=1
+		"${OFL_ADDR[${where}${family}]}" "${OFL_PORT}" "$@" ||
+		ofl_broken "UDP ${where} ${family}: the sender returned $?" ||
+		rc=1
 	bat_recv_end "${fd}" || rc=1
 	return "${rc}"
 }

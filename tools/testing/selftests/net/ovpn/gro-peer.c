@@ -34,10 +34,12 @@
 #define PEER_UNDEF	0xffffff
 
 #define INNER_PORT	5001
+#define FLOOD_PORT	5002
 #define USUAL		600	/* bytes of an inner packet */
 #define PATIENCE_MS	10000
 #define TRAFFIC		64	/* packets that make a round of churn */
 
+static unsigned int inner_port = INNER_PORT;
 static bool chacha;
 static bool verbose;
 
@@ -111,7 +113,7 @@ static void make_inner(__u8 *p, unsigned int peer, __u32 number,
 		sum = (sum & 0xffff) + (sum >> 16);
 	put16(p + 10, ~sum);
 	put16(p + 20, 7);
-	put16(p + 22, INNER_PORT);
+	put16(p + 22, inner_port);
 	put16(p + 24, len - 20);
 	put32(p + 28, number);
 	for (i = 32; i < len; i++)
@@ -269,6 +271,9 @@ static int do_send(int argc, char **argv)
 	}
 	if (argc - optind != 3)
 		return -1;
+	/* what is left of it when it ends is not for who reads later */
+	if (flood)
+		inner_port = FLOOD_PORT;
 	import_keys();
 	ai = resolve(SOCK_DGRAM, argv[optind], argv[optind + 1]);
 	for (i = 0; i < 2; i++) {

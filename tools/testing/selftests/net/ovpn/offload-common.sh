@@ -53,6 +53,12 @@ ofl_fail() {
 	retmsg+="${retmsg:+; }$*"
 }
 
+# ofl_broken WORDS...: that, and be false
+ofl_broken() {
+	ofl_fail "$@"
+	return 1
+}
+
 ofl_skip() {
 	RET=${ksft_skip}
 	retmsg="$*"
@@ -467,7 +473,7 @@ ofl_listens() {
 ofl_stream() {
 	local proto="$1" where="$2" family="$3" file="${OFL_DIR}/$4"
 	local addr="${5:-${OFL_ADDR[$2$3]}}" out="${OFL_DIR}/out"
-	local from to pid rc=0 chunk=1048576
+	local what="$*" from to pid rc=0 chunk=1048576
 
 	from=$(ofl_sender "${where}")
 	to=$(ofl_receiver "${where}")
@@ -478,11 +484,13 @@ ofl_stream() {
 		"${proto}${family}-LISTEN:${OFL_PORT},reuseaddr" \
 		"CREATE:${out}" &
 	pid=$!
-	busywait 10000 ofl_listens "${to}" "${proto}" || rc=1
+	busywait 10000 ofl_listens "${to}" "${proto}" ||
+		ofl_broken "${what}: nobody listens" || rc=1
 	ofl_in "${from}" socat -u -T 20 -b "${chunk}" "OPEN:${file}" \
-		"${proto}${family}:${addr}:${OFL_PORT}" || rc=1
-	wait "${pid}" || rc=1
-	cmp "${file}" "${out}" || rc=1
+		"${proto}${family}:${addr}:${OFL_PORT}" ||
+		ofl_broken "${what}: the sender returned $?" || rc=1
+	wait "${pid}" || ofl_broken "${what}: the receiver returned $?" || rc=1
+	cmp "${file}" "${out}" || ofl_broken "${what}: not the same" || rc=1
 	return "${rc}"
 }
 
@@ -491,7 +499,7 @@ ofl_stream() {
 ofl_udp() {
 	local where="$1" family="$2" datagrams="$3" bytes="$4"
 	local addr="${5:-${OFL_ADDR[$1$2]}}"
-	local from to fd pid word="" rc=0 options=()
+	local what="$*" from to fd pid word="" rc=0 options=()
 
 	shift 5
 	from=$(ofl_sender "${where}")
@@ -505,12 +513,16 @@ ofl_udp() {
 		shift
 	done
 	exec {fd}< <(ip netns exec "${!to}" ./udp-gso recv "${addr}" \
-		"${OFL_PORT}" "${datagrams}" "${bytes}" && echo complete)
-	read -r -t 20 -u "${fd}" word || rc=1
+		"${OFL_PORT}" "${datagrams}" "${bytes}" 2>&1 && echo complete)
+	read -r -t 20 -u "${fd}" word ||
+		ofl_broken "UDP ${what}: no receiver" || rc=1
 	ofl_in "${from}" ./udp-gso send "${options[@]}" "${addr}" \
-		"${OFL_PORT}" "$@" || rc=1
-	read -r -t 60 -u "${fd}" word || rc=1
-	[ "${word}" = complete ] || rc=1
+		"${OFL_PORT}" "$@" ||
+		ofl_broken "UDP ${what}: the sender returned $?" || rc=1
+	word=""
+	read -r -t 60 -u "${fd}" word
+	[ "${word}" = complete ] ||
+		ofl_broken "UDP ${what}: the receiver says '${word}'" || rc=1
 	exec {fd}<&-
 	return "${rc}"
 }
