@@ -86,7 +86,7 @@ in_flight() {
 	rm -f "$work/fifo"
 	mkfifo "$work/fifo"
 	"$RIG/guest/boot.sh" -v -k "$KERNEL" -o "$out" -- \
-		sh -c 'echo running; exec sleep 1000' \
+		sh -c 'echo running; exec sleep infinity' \
 		> "$work/fifo" 2>&1 &
 	boot=$!
 	exec 8< "$work/fifo"
@@ -108,13 +108,13 @@ in_flight() {
 
 green "a command that does nothing" "$KERNEL" -- true
 green "processes left behind are killed" "$KERNEL" -- \
-	sh -c 'setsid sleep 1000 & sleep 1000 & exit 0'
+	sh -c 'setsid sleep infinity & sleep infinity & exit 0'
 green "namespaces that are taken down" "$KERNEL" -- sh -c '
 	ip netns add a
 	ip netns add b
 	ip -n a link add left type veth peer name right netns b
 	ip netns del a
-	ip netns exec b sleep 1000 &
+	ip netns exec b sleep infinity &
 	ip netns del b'
 green "ciphers that are let go" "$KERNEL" -- sh -c '
 	ip xfrm state add src 10.0.0.1 dst 10.0.0.2 proto esp spi 1 \
@@ -193,7 +193,7 @@ verdict $rc "they are counted and listed, with who made them"
 
 # --- the guest --------------------------------------------------------------
 
-red "a hang" "no verdict within 3 s" "$KERNEL" -t 3 -- sleep 1000
+red "a hang" "no verdict within 3 s" "$KERNEL" -t 3 -- sleep infinity
 
 in_flight KILL uml
 is_red $rc "a killed guest" "died without a verdict"

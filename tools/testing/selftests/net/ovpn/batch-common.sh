@@ -280,7 +280,8 @@ bat_recv_udp() {
 	to=$(ofl_receiver "$2")
 	exec {_ufd}< <(ip netns exec "${!to}" ./batch-send recv \
 		"${OFL_ADDR[$2$3]}" "${OFL_PORT}" "$4" 2>&1 && echo complete)
-	read -r -t 20 -u "${_ufd}" word && [ "${word}" = ready ]
+	read -r -t 20 -u "${_ufd}" word
+	[ "${word}" = ready ] || ofl_broken "UDP: the receiver says '${word}'"
 }
 
 bat_recv_end() {
@@ -306,8 +307,7 @@ bat_udp() {
 		shift
 	done
 	from=$(ofl_sender "${where}")
-	bat_recv_udp fd "${where}" "${family}" "${bytes}" ||
-		ofl_broken "UDP ${where} ${family}: no receiver" || return
+	bat_recv_udp fd "${where}" "${family}" "${bytes}" || return
 	ofl_in "${from}" "${BAT_PIN[@]}" ./batch-send send "${options[@]}" \
 		"${OFL_ADDR[${where}${family}]}" "${OFL_PORT}" "$@" ||
 		ofl_broken "UDP ${where} ${family}: the sender returned $?" ||

@@ -514,8 +514,9 @@ ofl_udp() {
 	done
 	exec {fd}< <(ip netns exec "${!to}" ./udp-gso recv "${addr}" \
 		"${OFL_PORT}" "${datagrams}" "${bytes}" 2>&1 && echo complete)
-	read -r -t 20 -u "${fd}" word ||
-		ofl_broken "UDP ${what}: no receiver" || rc=1
+	read -r -t 20 -u "${fd}" word
+	[ "${word}" = ready ] ||
+		ofl_broken "UDP ${what}: the receiver says '${word}'" || rc=1
 	ofl_in "${from}" ./udp-gso send "${options[@]}" "${addr}" \
 		"${OFL_PORT}" "$@" ||
 		ofl_broken "UDP ${what}: the sender returned $?" || rc=1

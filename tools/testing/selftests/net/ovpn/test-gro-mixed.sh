@@ -368,7 +368,8 @@ forged_run() {
 	[ "${OUTER}" = 4 ] || to="[2001:db8::2]"
 	for ((i = 0; i < $1; i++)); do
 		cat "${OFL_DIR}/forged"
-		sleep 0.02
+		# the next one when batches have come behind it
+		busywait_for_counter 20000 64 tun0_packets >/dev/null || break
 	done | ofl_in gw_a socat -u -b 3000 - \
 		"UDP${OUTER}-SENDTO:${to}:1194" &
 	pid=$!
@@ -376,6 +377,10 @@ forged_run() {
 		bat_udp local 4 $((40 * 38750)) -g 1250 -n 40 38750 || return
 	done
 	wait "${pid}"
+}
+
+tun0_packets() {
+	ofl_in gw_b cat /sys/class/net/tun0/statistics/rx_packets
 }
 
 reassembled() {
