@@ -41,8 +41,8 @@
 #define GRO_MAX_RECORDS		64
 
 /* Fragments are not held by GRO, and would overtake what is. For so many
- * jiffies after some have come nothing is, which is longer than GRO holds
- * anything.
+ * jiffies after some have come nothing is. That is longer than GRO holds
+ * anything, unless a device's gro_flush_timeout says otherwise.
  */
 #define GRO_PAUSE		(HZ / 50 + 1)
 
@@ -86,6 +86,11 @@ static bool gro_is_paused(const struct ovpn_socket *sock,
  * ovpn_gro_pause - hold no records of a peer for a moment
  * @peer: the peer
  * @skb: authentic record that came in fragments, skb->data at its opcode word
+ *
+ * It is noted at the socket that the peer is sent to from. Records that come to
+ * another one of the device, of a peer that is just moving there, are held.
+ *
+ * Context: any; takes the RCU read lock.
  */
 void ovpn_gro_pause(struct ovpn_peer *peer, const struct sk_buff *skb)
 {
@@ -109,11 +114,14 @@ static bool gro_is_local(const struct sk_buff *skb)
 	const struct iphdr *iph = skb_gro_network_header(skb);
 	struct net *net = dev_net_rcu(skb->dev);
 
+	/* in the table of the VRF, if the device is in one */
 	if (iph->version == 4)
-		return inet_addr_type(net, iph->daddr) == RTN_LOCAL;
+		return inet_addr_type_dev_table(net, skb->dev, iph->daddr) ==
+			RTN_LOCAL;
 
 	return IS_ENABLED(CONFIG_IPV6) &&
-	       ipv6_chk_addr(net, &ip6h->daddr, NULL, 0);
+	       ipv6_chk_addr_and_flags(net, &ip6h->daddr, skb->dev, true, 0,
+				       IFA_F_TENTATIVE);
 }
 
 /* the sum over one datagram says nothing about a chain, but it was right */

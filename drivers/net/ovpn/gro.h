@@ -36,7 +36,9 @@ static inline struct ovpn_gro_hint *ovpn_gro_hint(struct ovpn_socket *sock,
  * @skb: the record, skb->data at its opcode word
  *
  * A guess for those to come, and no harm if two CPUs disagree. It is written
- * only while it changes: a socket that never sees chains is read only.
+ * only while it changes: a socket that never sees chains is read only. Records
+ * of a chain that was cut on its way count as alone, too: nothing is gained by
+ * making more of these.
  */
 static inline void ovpn_gro_lone(struct ovpn_socket *sock,
 				 const struct sk_buff *skb)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Tunnels in tunnels: ovpn in ovpn, over and under vxlan.  What one layer has
-# joined is in the hands of the other one, and everything arrives.
+# joined is in the hands of the other one, and everything arrives.  An underlay
+# in a VRF, whose addresses are in a table of their own.
 #
 # Topology and veth modes: gro-common.sh
 
@@ -127,12 +128,30 @@ vxlan_between() {
 		ofl_fail "$(batched tun1) records batched above"
 }
 
+# gw_b's wan0 is in the VRF, tun0 and the transport socket are not
+under_vrf() {
+	gro_setup aes "${OUTER}"
+	if ! ip -n "${gw_b}" link add blue type vrf table 10; then
+		ofl_skip "no VRF here"
+		return 0
+	fi
+	ip -n "${gw_b}" link set blue up
+	ip -n "${gw_b}" link set wan0 master blue
+	# IPv6 loses it on the way there
+	ip -n "${gw_b}" addr replace 2001:db8::2/64 dev wan0 nodad
+	ip -n "${gw_b}" route add 192.0.2.0/24 dev wan0
+	ip -n "${gw_b}" route add 2001:db8::/64 dev wan0
+	ofl_in gw_b sysctl -qw net.ipv4.udp_l3mdev_accept=1
+	gro_checked 1200 bat_all
+}
+
 on="IPv${OUTER}"
-gro_begin 5
+gro_begin 6
 ofl_case "${on}: set up" nest_setup
 ofl_case "${on}: ovpn in ovpn" in_ovpn
 ofl_case "${on}: ovpn over vxlan" over_vxlan
 ofl_case "${on}: vxlan over ovpn" vxlan_over
 ofl_case "${on}: ovpn over vxlan over ovpn" vxlan_between
+ofl_case "${on}, SPLIT: the underlay is in a VRF" under_vrf
 
 ktap_finished
