@@ -114,7 +114,7 @@ static bool gro_is_local(const struct sk_buff *skb)
 	const struct iphdr *iph = skb_gro_network_header(skb);
 	struct net *net = dev_net_rcu(skb->dev);
 
-	/* in the table of the VRF, if the device is in one */
+	/* in the table of the VRF that the device itself is in, if any */
 	if (iph->version == 4)
 		return inet_addr_type_dev_table(net, skb->dev, iph->daddr) ==
 			RTN_LOCAL;
